@@ -1,23 +1,12 @@
-/** Limits how many pieces of work run at a time, and shares the permits between keys. */
-export interface FairSemaphore {
-  /**
-   * Waits for a permit. It goes to the waiting key that holds the fewest permits; keys that hold
-   * equally many take turns, and a key's work waits in order of arrival.
-   * @returns a function that releases the permit; further calls do nothing
-   * @throws the signal's reason when it aborts before the permit is given
-   */
-  acquire(key: string, signal: AbortSignal | undefined): Promise<Release>;
-  /** Like `acquire`, without waiting: null if no permit is free for the key. */
-  tryAcquire(key: string): Release | null;
-  run<T>(key: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;
-  isAwaitedByOthers(key: string): boolean;
-}
-
 export type Release = () => void;
 type Grant = (release: Release) => void;
 
-/** @param permitsPerKey how many of the permits one key may hold */
-export function createFairSemaphore(permits: number, permitsPerKey = permits): FairSemaphore {
+/**
+ * Limits how many pieces of work run at a time. A permit goes to the waiting key that holds the
+ * fewest; keys that hold equally many take turns, and a key's work waits in order of arrival.
+ * @param permitsPerKey how many of the permits one key may hold
+ */
+export function createFairSemaphore(permits: number, permitsPerKey = permits) {
   let free = permits;
   const held = new Map<string, number>();
   /** A key whose work begins moves to the end, so iteration gives the keys in turn. */
@@ -70,7 +59,13 @@ export function createFairSemaphore(permits: number, permitsPerKey = permits): F
       waiting.set(key, queue.add(grant));
       signal?.addEventListener('abort', giveUp, { once: true });
     });
+  /** Takes a permit without waiting: null if none is free for the key. */
   const tryAcquire = (key: string) => (free > 0 && heldBy(key) < permitsPerKey ? take(key) : null);
+  /**
+   * Waits for a permit.
+   * @returns a function that releases the permit; further calls do nothing
+   * @throws the signal's reason when it aborts before the permit is given
+   */
   const acquire = async (key: string, signal: AbortSignal | undefined) => {
     signal?.throwIfAborted();
     return tryAcquire(key) ?? (await wait(key, signal));
@@ -78,7 +73,7 @@ export function createFairSemaphore(permits: number, permitsPerKey = permits): F
   return {
     tryAcquire,
     acquire,
-    async run(key, signal, work) {
+    async run<T>(key: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
       const release = await acquire(key, signal);
       try {
         return await work();
@@ -86,6 +81,6 @@ export function createFairSemaphore(permits: number, permitsPerKey = permits): F
         release();
       }
     },
-    isAwaitedByOthers: (key) => [...waiting.keys()].some((other) => other !== key),
+    isAwaitedByOthers: (key: string) => [...waiting.keys()].some((other) => other !== key),
   };
 }

@@ -8,26 +8,19 @@ import { runInNewContext } from 'node:vm';
 /** A process whose folder was not touched for this long counts as dead. */
 const LEFTOVER_SECONDS = 600;
 
-/** A local folder for temporary files: downloads before they are checked, renders, outputs. */
-export interface ScratchDirectory {
-  /** Calls `work` with the path of a new, empty folder, and removes the folder afterwards. */
-  withFolder<T>(work: (folder: string) => Promise<T>): Promise<T>;
-  /**
-   * Calls `work` with a function that returns paths of new files, ending in `name`, and removes
-   * those left afterwards. Cheaper than {@link withFolder}.
-   */
-  withFiles<T>(work: (newPath: (name: string) => string) => Promise<T>): Promise<T>;
-  /** Touches this process's folder and removes those of dead processes. Call it every minute. */
-  maintain(): Promise<void>;
-}
+export type ScratchDirectory = ReturnType<typeof openScratchDirectory>;
 
-/** Opens a scratch directory under `root`. Processes may share `root`; each has its own folder. */
-export function openScratchDirectory(root: string): ScratchDirectory {
+/**
+ * Opens a folder for temporary files: downloads before they are checked, renders, outputs. Processes
+ * may share `root`; each has its own folder in it.
+ */
+export function openScratchDirectory(root: string) {
   const own = path.join(root, randomUUID());
   const makeOwn = () => mkdir(own, { recursive: true, mode: 0o700 });
   let isMade = false;
   return {
-    async withFolder(work) {
+    /** Calls `work` with the path of a new, empty folder, and removes the folder afterwards. */
+    async withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
       const folder = path.join(own, randomUUID());
       await mkdir(folder, { recursive: true, mode: 0o700 });
       try {
@@ -37,7 +30,11 @@ export function openScratchDirectory(root: string): ScratchDirectory {
         await rmdir(folder).catch(() => rm(folder, { recursive: true, force: true }));
       }
     },
-    async withFiles(work) {
+    /**
+     * Calls `work` with a function that returns paths of new files, ending in `name`, and removes
+     * those left afterwards. Cheaper than {@link withFolder}.
+     */
+    async withFiles<T>(work: (newPath: (name: string) => string) => Promise<T>): Promise<T> {
       if (!isMade) await makeOwn();
       isMade = true;
       const paths: string[] = [];
@@ -54,6 +51,7 @@ export function openScratchDirectory(root: string): ScratchDirectory {
         await Promise.all(left.map((filePath) => rm(filePath, { force: true })));
       }
     },
+    /** Touches this process's folder and removes those of dead processes. Call it every minute. */
     async maintain() {
       await makeOwn();
       await utimes(own, new Date(), new Date());

@@ -21,19 +21,15 @@ export function openByteSource(path: string): ByteSource & Disposable {
 
 function fill(fileDescriptor: number, bytes: Buffer, position: number): number {
   let filled = 0;
-  while (filled < bytes.length) {
-    const got = readOrEnd(fileDescriptor, bytes.subarray(filled), position + filled);
-    if (got === 0) break;
-    filled += got;
-  }
-  return filled;
-}
-
-function readOrEnd(fileDescriptor: number, bytes: Buffer, position: number): number {
   try {
-    return readSync(fileDescriptor, bytes, 0, bytes.length, position);
+    while (filled < bytes.length) {
+      const got = readSync(fileDescriptor, bytes.subarray(filled), { position: position + filled });
+      if (got === 0) break;
+      filled += got;
+    }
   } catch (error) {
     writeSync(2, `cannot read the file: ${error}\n`);
     process.exit(1);
   }
+  return filled;
 }

@@ -105,20 +105,16 @@ export function createMeasurer({ scratch, ...given }: MeasurerOptions): Measurer
 }
 
 /** Reports a decode to the metrics and the trace, with its wait for a decoder. */
-function observed(kind: string, measure: () => Promise<Measurement>): Promise<Measurement> {
+async function observed(kind: string, measure: () => Promise<Measurement>): Promise<Measurement> {
   const startedAt = performance.now();
-  const reportEnd = (outcome: Measurement['kind'] | 'error') =>
+  let outcome: Measurement['kind'] | 'error' = 'error';
+  try {
+    const measurement = await inSpan({ name: `decode ${kind}` }, measure);
+    outcome = measurement.kind;
+    return measurement;
+  } finally {
     report('decode', { kind, outcome, seconds: secondsSince(startedAt) });
-  return inSpan({ name: `decode ${kind}` }, async () => {
-    try {
-      const measurement = await measure();
-      reportEnd(measurement.kind);
-      return measurement;
-    } catch (error) {
-      reportEnd('error');
-      throw error;
-    }
-  });
+  }
 }
 
 function isPassed(outcome: ChildOutcome): boolean {

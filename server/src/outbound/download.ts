@@ -1,4 +1,4 @@
-import { pipeline, type Readable } from 'node:stream';
+import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { checkUrl } from './addresses.ts';
 import { checkDigest, type DigestCheck } from './body-digest.ts';
@@ -98,12 +98,12 @@ function requireFile(response: PinnedResponse): PinnedResponse {
   throw new OutboundError('not_reachable', message, { details: { http_status: status } });
 }
 
-const DECODERS = {
-  gzip: () => createGunzip(),
-  'x-gzip': () => createGunzip(),
-  deflate: () => createInflate(),
-  br: () => createBrotliDecompress(),
-};
+const DECODERS = new Map<string, () => Transform>([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+]);
 
 /**
  * The decoded body. Requests ask for no content encoding; a host may use one anyway.
@@ -116,15 +116,12 @@ function openBody(response: PinnedResponse, budget: ByteBudget): Readable {
     budget.requireRemaining(Number(response.headers['content-length'] ?? 0));
     return response.body;
   }
-  if (!isDecodable(encoding)) {
+  const decoder = DECODERS.get(encoding)?.();
+  if (!decoder) {
     throw new OutboundError('not_reachable', 'The host used an unknown content encoding');
   }
   // A failure destroys the returned stream, so that its reader gets the error.
-  return pipeline(response.body, DECODERS[encoding](), () => {});
-}
-
-function isDecodable(encoding: string): encoding is keyof typeof DECODERS {
-  return Object.hasOwn(DECODERS, encoding);
+  return pipeline(response.body, decoder, () => {});
 }
 
 /** Yields a body's chunks as they arrive and counts them. Ends the session when iteration ends. */

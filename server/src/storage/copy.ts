@@ -4,6 +4,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { type Database, statement } from '../database/database.ts';
 import { writeStream } from '../kernel/scratch-directory.ts';
+import { forEachObject, PAGE } from './objects.ts';
 import { ObjectMissing, type Storage } from './storage.ts';
 
 export interface CopyResult {
@@ -33,9 +34,6 @@ interface Row {
   size_bytes: number;
 }
 
-const PAGE = 200;
-const AT_ONCE = 8;
-
 const LIST = statement(
   'copy_list',
   `select id, state, size_bytes::float8 as size_bytes from stored_objects
@@ -64,20 +62,13 @@ export async function copyObjects(deps: CopyDeps): Promise<CopyResult> {
     deleted: 0,
     missing: [],
   };
-  for (let after = ''; ; ) {
-    const rows = await deps.db.query<Row>(LIST, [after]);
-    const last = rows.at(-1);
-    if (!last) break;
-    after = last.id;
-    const queue = rows.values();
-    const worker = async () => {
-      for (const row of queue) await copyRow(deps, row, result);
-    };
-    const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, worker));
-    const failed = ends.find((end) => end.status === 'rejected');
-    if (failed) throw failed.reason;
-    deps.progressed?.(result);
-  }
+  let done = 0;
+  await forEachObject<Row>(deps.db, LIST, async (row) => {
+    await copyRow(deps, row, result);
+    done += 1;
+    if (done % PAGE === 0) deps.progressed?.(result);
+  });
+  deps.progressed?.(result);
   result.ok = result.missing.length === 0;
   return result;
 }

@@ -41,25 +41,7 @@ export class DiskFull extends Error {
   }
 }
 
-/** Tracks how much of the disk under DATA_DIR is free; one per process. */
-export interface FreeSpace {
-  /** Measures the disk, and reads how many bytes the outputs of live tasks will need. */
-  refresh(): Promise<void>;
-  /**
-   * Runs an upload of this many bytes if the disk has room for them besides what is reserved. They
-   * count until a later refresh sees what was stored. Makes no system call.
-   * @throws DiskFull before the work begins
-   */
-  withUploadSpace<T>(bytes: number, work: () => Promise<T>): Promise<T>;
-  /**
-   * The same for a create whose task will store an output of this many bytes. It leaves the floor of
-   * `input` free, so that the task's files can be stored too.
-   * @throws DiskFull before the work begins
-   */
-  withOutputSpace<T>(bytes: number, work: () => Promise<T>): Promise<T>;
-  /** Passes through the bytes to write. @throws DiskFull, once the disk is too full for this use */
-  whileFree(use: SpaceUse, bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
-}
+export type FreeSpace = ReturnType<typeof openFreeSpace>;
 
 /** Promised bytes that no measurement includes yet. */
 interface Pending {
@@ -74,10 +56,11 @@ interface DiskFolder {
   hasObjects: boolean;
 }
 
-/** @param options.reservedBytes what the outputs of live tasks will need */
-export function openFreeSpace(
-  options: DiskFolder & { reservedBytes: () => Promise<number> },
-): FreeSpace {
+/**
+ * Tracks how much of the disk under DATA_DIR is free; one per process.
+ * @param options.reservedBytes what the outputs of live tasks will need
+ */
+export function openFreeSpace(options: DiskFolder & { reservedBytes: () => Promise<number> }) {
   let disk: Disk | undefined;
   let reservedBytes = 0;
   const pendingBytes = { upload: 0, output: 0 };
@@ -106,6 +89,7 @@ export function openFreeSpace(
     if (left < bytes) throw new DiskFull(use, Math.max(0, left));
   };
   return {
+    /** Measures the disk, and reads how many bytes the outputs of live tasks will need. */
     async refresh() {
       const done = [...pending].filter(({ isDone }) => isDone);
       const reserved = options.hasObjects ? options.reservedBytes() : Promise.resolve(0);
@@ -117,17 +101,27 @@ export function openFreeSpace(
       if (asked.status === 'rejected') throw asked.reason;
       for (const one of done) forget(one);
     },
-    async withUploadSpace(bytes, work) {
+    /**
+     * Runs an upload of this many bytes if the disk has room for them besides what is reserved. They
+     * count until a later refresh sees what was stored. Makes no system call.
+     * @throws DiskFull before the work begins
+     */
+    async withUploadSpace<T>(bytes: number, work: () => Promise<T>): Promise<T> {
       requireFree('upload', pendingBytes.output + pendingBytes.upload + bytes);
       return whilePending('upload', bytes, work);
     },
-    async withOutputSpace(bytes, work) {
+    /**
+     * The same for a create whose task will store an output of this many bytes. It leaves the floor
+     * of `input` free, so that the task's files can be stored too.
+     */
+    async withOutputSpace<T>(bytes: number, work: () => Promise<T>): Promise<T> {
       if (!options.hasObjects) return work(); // outputs are stored elsewhere
       // Uploads under way take no space from tasks: they end at their own floor.
       requireFree('input', pendingBytes.output + bytes);
       return whilePending('output', bytes, work);
     },
-    async *whileFree(use, bytes) {
+    /** Passes through the bytes to write. @throws DiskFull, once the disk is too full */
+    async *whileFree(use: SpaceUse, bytes: AsyncIterable<Uint8Array>) {
       for await (const part of bytes) {
         requireFree(use, 0);
         yield part;

@@ -338,3 +338,33 @@ async function deleteObject(deps: { db: Database; storage: Storage }, id: string
   await deps.storage.delete(id);
   await deps.db.query(DELETED, [id]);
 }
+
+/** How many objects one page of {@link forEachObject} has. */
+export const PAGE = 200;
+const AT_ONCE = 8;
+
+/**
+ * Works through the rows that a statement gives in pages, by their ids, eight at a time.
+ * @returns how many there were
+ * @throws the first failure, when the work under way has ended
+ */
+export async function forEachObject<Row extends { id: string }>(
+  db: Database,
+  page: ReturnType<typeof statement>,
+  work: (row: Row) => Promise<void>,
+): Promise<number> {
+  let count = 0;
+  for (let after = ''; ; ) {
+    const rows = await db.query<Row>(page, [after]);
+    const queue = rows.values();
+    const worker = async () => {
+      for (const row of queue) await work(row);
+    };
+    const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, worker));
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed) throw failed.reason;
+    count += rows.length;
+    if (rows.length < PAGE) return count;
+    after = rows.at(-1)?.id ?? after;
+  }
+}

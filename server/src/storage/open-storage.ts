@@ -30,13 +30,11 @@ export function linkOrigin(settings: StorageSettings): string | undefined {
 
 /** Reports each operation to the metrics and the trace; `open` without its bytes. */
 export function instrumentedStorage(storage: Storage): Storage {
-  const observe = <Result>(operation: string, work: () => Promise<Result>) =>
-    inSpan({ name: `storage ${operation}` }, () => observed(operation, work));
-  const observed = async <Result>(operation: string, work: () => Promise<Result>) => {
+  const observe = async <Result>(operation: string, work: () => Promise<Result>) => {
     const startedAt = performance.now();
     let outcome: 'done' | 'missing' | 'error' = 'error';
     try {
-      const result = await work();
+      const result = await inSpan({ name: `storage ${operation}` }, work);
       outcome = 'done';
       return result;
     } catch (error) {

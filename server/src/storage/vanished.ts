@@ -1,6 +1,7 @@
 import { type Database, statement } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 import { report } from '../telemetry/reports.ts';
+import { forEachObject, PAGE } from './objects.ts';
 import { ObjectMissing, type Storage } from './storage.ts';
 
 const SHOULD_EXIST = statement(
@@ -36,9 +37,6 @@ interface ReadyObject {
   size_bytes: number;
 }
 
-const PAGE = 200;
-const AT_ONCE = 8;
-
 const READY_PAGE = statement(
   'audit_storage_page',
   `select id, role, owner_id as task, size_bytes::float8 as size_bytes from stored_objects
@@ -54,21 +52,10 @@ export async function auditStorage(
   { db, storage }: { db: Database; storage: Storage },
   add: (problem: string) => void,
 ): Promise<number> {
-  let objects = 0;
-  for (let after = ''; ; ) {
-    const rows = await db.query<ReadyObject>(READY_PAGE, [after]);
-    const queue = rows.values();
-    const worker = async () => {
-      for (const row of queue) {
-        const problem = await problemOf({ db, storage }, row);
-        if (problem !== undefined) add(problem);
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, worker));
-    objects += rows.length;
-    if (rows.length < PAGE) return objects;
-    after = rows.at(-1)?.id ?? after;
-  }
+  return forEachObject<ReadyObject>(db, READY_PAGE, async (row) => {
+    const problem = await problemOf({ db, storage }, row);
+    if (problem !== undefined) add(problem);
+  });
 }
 
 async function problemOf(

@@ -35,37 +35,21 @@ const ENTRY_BYTES = 12;
  * other entry is read, so faults in them do not matter.
  */
 export function exifOrientation(tiff: Buffer): number {
-  const reader = tiffReader(tiff);
-  if (!reader) return 1;
+  const byteOrder = tiff.toString('latin1', 0, 2);
+  if (byteOrder !== 'MM' && byteOrder !== 'II') return 1;
+  const isLittle = byteOrder === 'II';
+  const u16 = (at: number) => (isLittle ? tiff.readUInt16LE(at) : tiff.readUInt16BE(at));
   try {
-    const directory = reader.u32(4);
-    const end = directory + 2 + reader.u16(directory) * ENTRY_BYTES;
+    const directory = isLittle ? tiff.readUInt32LE(4) : tiff.readUInt32BE(4);
+    const end = directory + 2 + u16(directory) * ENTRY_BYTES;
     for (let at = directory + 2; at < end; at += ENTRY_BYTES) {
-      if (reader.u16(at) !== ORIENTATION) continue;
-      const value = reader.u16(at + 8);
+      const value = u16(at) === ORIENTATION ? u16(at + 8) : 0;
       if (value >= 1 && value <= 8) return value;
     }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error; // an offset is past the end
   }
   return 1;
-}
-
-function tiffReader(tiff: Buffer) {
-  switch (tiff.toString('latin1', 0, 2)) {
-    case 'MM':
-      return {
-        u16: (at: number) => tiff.readUInt16BE(at),
-        u32: (at: number) => tiff.readUInt32BE(at),
-      };
-    case 'II':
-      return {
-        u16: (at: number) => tiff.readUInt16LE(at),
-        u32: (at: number) => tiff.readUInt32LE(at),
-      };
-    default:
-      return null;
-  }
 }
 
 const PREFIX = Buffer.from('Exif\0\0');

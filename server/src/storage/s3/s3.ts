@@ -127,12 +127,13 @@ const MS_PER_BYTE = 0.002;
  * @throws the store's error, if it is not transient
  */
 async function putFile(client: S3Client, filePath: string, target: PutTarget): Promise<void> {
-  const file = { filePath, size: (await stat(filePath)).size, sha256: await sha256Of(filePath) };
+  const { size } = await stat(filePath);
+  const file = { ...target, filePath, size, sha256: await sha256Of(filePath) };
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await putOnce(client, file, target);
+      return await putOnce(client, file);
     } catch (error) {
-      if (errorStatus(error) === 412) return await requireSame(client, file, target);
+      if (errorStatus(error) === 412) return await requireSame(client, file);
       if (attempt === ATTEMPTS || !isTransient(error)) throw error;
       target.retried(error);
       if (errorCode(error) === 'ExpiredToken') await refreshCredentials(client);
@@ -141,23 +142,22 @@ async function putFile(client: S3Client, filePath: string, target: PutTarget): P
   }
 }
 
-interface SourceFile {
+interface SourceFile extends PutTarget {
   filePath: string;
   size: number;
   sha256: string;
 }
 
-async function putOnce(client: S3Client, file: SourceFile, target: PutTarget): Promise<void> {
-  const { bucket: Bucket, key: Key, conditional } = target;
+async function putOnce(client: S3Client, file: SourceFile): Promise<void> {
   const body = createReadStream(file.filePath, { highWaterMark: READ_BYTES });
   const limitMs = SHORTEST_LIMIT_MS + Math.ceil(file.size * MS_PER_BYTE);
   const put = new PutObjectCommand({
-    Bucket,
-    Key,
+    Bucket: file.bucket,
+    Key: file.key,
     Body: body,
     ContentLength: file.size,
     ChecksumSHA256: file.sha256,
-    ...(conditional && { IfNoneMatch: '*' }),
+    ...(file.conditional && { IfNoneMatch: '*' }),
   });
   try {
     const abortSignal = AbortSignal.timeout(limitMs);
@@ -168,8 +168,8 @@ async function putOnce(client: S3Client, file: SourceFile, target: PutTarget): P
 }
 
 /** The key is taken: by this file if a response was lost. @throws Error if by another */
-async function requireSame(client: S3Client, file: SourceFile, target: PutTarget): Promise<void> {
-  const { bucket: Bucket, key: Key } = target;
+async function requireSame(client: S3Client, file: SourceFile): Promise<void> {
+  const { bucket: Bucket, key: Key } = file;
   const head = await client.send(new HeadObjectCommand({ Bucket, Key, ChecksumMode: 'ENABLED' }));
   const stored = head.ChecksumSHA256 ?? file.sha256; // a store may not keep it
   if (head.ContentLength !== file.size || stored !== file.sha256) {

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { type ChildOptions, runChild, startChild } from './child.ts';
+import { type ChildOptions, type ChildOutcome, runChild, startChild } from './child.ts';
 
 const CHILD_ROOM = new URL('./child.ts', import.meta.url).href;
 let folder = '';
@@ -92,36 +92,42 @@ test('what a child writes without work is not taken for its next result', async 
   assert.equal((await worker.run({ input: 2, ...limits })).kind, 'crashed');
 });
 
-test('a result counts although the child does not exit after it', async () => {
-  const job = await child("process.on('exit', () => { for (;;); }); return 'done';");
-  assert.deepEqual(await runChild(job), { kind: 'completed', result: 'done' });
-});
-
-test('an error of the child and its death by a signal are different outcomes', async () => {
-  const thrown = await runChild(await child("throw new Error('broken inside');"));
-  assert.ok(thrown.kind === 'crashed' && thrown.signal === null);
-  assert.match(thrown.cause, /broken inside/);
-  const died = await runChild(await child(`process.kill(process.pid, 'SIGSEGV'); ${FOREVER}`));
-  assert.ok(died.kind === 'crashed');
-  assert.equal(died.signal, 'SIGSEGV');
-});
-
-test('the outcome of a child that cannot load names the cause', async () => {
-  const missing = { ...(await child('')), script: pathToFileURL(path.join(folder, 'missing.mjs')) };
-  const outcome = await runChild(missing);
+const crash = (cause: RegExp) => (outcome: ChildOutcome) => {
   assert.ok(outcome.kind === 'crashed' && outcome.signal === null);
-  assert.match(outcome.cause, /missing\.mjs/);
-});
+  assert.match(outcome.cause, cause);
+};
 
-test('a result that is too long counts as a crash', async () => {
-  const outcome = await runChild(await child("return 'x'.repeat(10_000_000);"));
-  assert.ok(outcome.kind === 'crashed');
-});
-
-test('a busy child is killed when its time is over', async () => {
-  const job = await child('for (;;);', { timeoutSeconds: 0.5 });
-  assert.deepEqual(await runChild(job), { kind: 'timed_out' });
-});
+const ENDS: [string, () => Promise<ChildOptions>, ChildOutcome | ReturnType<typeof crash>][] = [
+  [
+    'a result, although it does not exit after it',
+    () => child("process.on('exit', () => { for (;;); }); return 'done';"),
+    { kind: 'completed', result: 'done' },
+  ],
+  ['an error', () => child("throw new Error('broken inside');"), crash(/broken inside/)],
+  [
+    'a death by a signal',
+    () => child(`process.kill(process.pid, 'SIGSEGV'); ${FOREVER}`),
+    ({ kind, ...rest }) => assert.deepEqual([kind, Object(rest).signal], ['crashed', 'SIGSEGV']),
+  ],
+  [
+    'a script that can not be loaded',
+    async () => ({ ...(await child('')), script: pathToFileURL(path.join(folder, 'none.mjs')) }),
+    crash(/none\.mjs/),
+  ],
+  ['a result that is too long', () => child("return 'x'.repeat(10_000_000);"), crash(/too long/)],
+  [
+    'the time limit of busy work',
+    () => child('for (;;);', { timeoutSeconds: 0.5 }),
+    { kind: 'timed_out' },
+  ],
+];
+for (const [title, job, expected] of ENDS) {
+  test(`a child ends with its own outcome: ${title}`, async () => {
+    const outcome = await runChild(await job());
+    if (typeof expected === 'function') expected(outcome);
+    else assert.deepEqual(outcome, expected);
+  });
+}
 
 test('a child is killed when it takes too much memory', {
   skip: process.platform !== 'linux',

@@ -102,24 +102,6 @@ test('the size is the displayed size, with rotation and sample aspect applied', 
   assert.equal(size(await measureVideo({ filters: 'setsar=2' })), '640x180');
 });
 
-const CUTTABLE: [string, TestVideo][] = [
-  ['mp4 with its index at the end', {}],
-  ['webm', { format: 'webm', codec: 'vp9' }],
-  ['mp4 with its index at the start', { formatOptions: { movflags: '+faststart' } }],
-  ['mp4 in fragments', { formatOptions: { movflags: '+frag_keyframe+empty_moov' } }],
-  ['mov', { format: 'mov' }],
-  ['mkv', { format: 'matroska' }],
-];
-for (const [i, [title, options]] of CUTTABLE.entries()) {
-  (i === 0 ? test : longTest)(`a truncated video is refused: ${title}`, async () => {
-    const whole = await madeVideo({ ...options, seconds: 4 });
-    for (const share of [0.01, 0.5, 0.9, 0.99, 0.9999]) {
-      const cut = whole.subarray(0, Math.floor(whole.length * share));
-      assert.equal(reasonOf(await measureBytes(cut, 'video')), 'undecodable', `at ${share}`);
-    }
-  });
-}
-
 test('durations in headers are ignored', async () => {
   const honest = await madeVideo({ seconds: 2, audio: 'with' });
   const hours = 360_000_000;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { after, test } from 'node:test';
+import { after, afterEach, test } from 'node:test';
 import { createTestDatabase } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { diskStorage } from './disk.ts';
@@ -25,6 +25,7 @@ const storage = diskStorage(path.join(home, 'objects'));
 
 const database = await createTestDatabase();
 const { db } = database;
+afterEach(() => database.setClock(0));
 after(async () => {
   await database.close();
   await rm(home, { recursive: true, force: true });
@@ -86,8 +87,7 @@ test('the row of an object is committed before its first byte is written', async
   );
 });
 
-test('a file that arrives after its write was given up is deleted', async (t) => {
-  t.after(() => database.setClock(0));
+test('a file that arrives after its write was given up is deleted', async () => {
   let late: (() => Promise<void>) | undefined;
   let lateId = '';
   const slow: Storage = {
@@ -107,8 +107,7 @@ test('a file that arrives after its write was given up is deleted', async (t) =>
   await assertGone(lateId);
 });
 
-test('so is the file of an object that another worker has had deleted meanwhile', async (t) => {
-  t.after(() => database.setClock(0));
+test('so is the file of an object that another worker has had deleted meanwhile', async () => {
   let lateId = '';
   const slow: Storage = {
     ...storage,
@@ -184,8 +183,7 @@ test('when a step runs again, only objects in state writing are marked for delet
   await assertGone(writing);
 });
 
-test('outputs are deleted after their retention, by the database’s clock', async (t) => {
-  t.after(() => database.setClock(0));
+test('outputs are deleted after their retention, by the database’s clock', async () => {
   const [output, kept] = [await store('task_7'), await store('task_7', 'input')];
   await markReady(db, [output], 30);
   await markReady(db, [kept], null);
@@ -196,8 +194,7 @@ test('outputs are deleted after their retention, by the database’s clock', asy
   await assertKept(kept, 'ready');
 });
 
-test('an object that a killed process left in state writing is deleted after a day, not before', async (t) => {
-  t.after(() => database.setClock(0));
+test('an object that a killed process left in state writing is deleted after a day, not before', async () => {
   const abandoned = await store('task_8');
   await sweep();
   await assertKept(abandoned, 'writing');
@@ -228,7 +225,7 @@ test('an object that is deleted while it is written leaves no file', async () =>
   await assertGone(id);
 });
 
-test('a file that cannot be deleted is tried again after five minutes and delays no other', async (t) => {
+test('a file that cannot be deleted is tried again after five minutes and delays no other', async () => {
   const [stuck, other] = [await store('task_11'), await store('task_11')];
   await markForDeletion(db, ['task_11'], ['output']);
   const failing: Storage = {
@@ -243,7 +240,6 @@ test('a file that cannot be deleted is tried again after five minutes and delays
   await assertKept(stuck, 'deleting');
   await deleteMarked({ db, storage });
   await assertKept(stuck, 'deleting');
-  t.after(() => database.setClock(0));
   await sweep(5 * 60 + 1);
   await assertGone(stuck);
 });
@@ -267,8 +263,7 @@ test('many files that cannot be deleted do not delay the deletion of others', as
   assert.equal(await deleting(), 0);
 });
 
-test('expired outputs are marked in small batches', async (t) => {
-  t.after(() => database.setClock(0));
+test('expired outputs are marked in small batches', async () => {
   const ids = await Promise.all(Array.from({ length: 130 }, () => store('task_14')));
   await markReady(db, ids, 1);
   await database.setClock(DAY_SECONDS + 60);

@@ -142,22 +142,6 @@ longTest(
 );
 
 longTest(
-  'adaptive takes the ratio of the first clip as displayed if there is no image',
-  async () => {
-    const turned = { width: 640, height: 480, fps: 6, seconds: 2, rotationDegrees: 270 } as const;
-    const clips = [
-      serve('/turned.mp4', await videoBytes(turned)),
-      serve('/plain.mp4', await videoBytes({ ...turned, width: 720, rotationDegrees: 0 })),
-    ];
-    const body = { ...REFERENCES, resolution: '720p', aspect_ratio: 'adaptive' };
-    const references = { reference_video_urls: clips, reference_video_durations: [2, 2] };
-    const { facts, shown } = await generate({ ...body, ...references }, (4 + 2 + 2) * 20);
-    assert.equal(shown.aspect_ratio, '3:4');
-    assert.deepEqual([facts.width, facts.height], [834, 1112]);
-  },
-);
-
-longTest(
   'a seed, also a drawn one, gives the same video again, another seed another one',
   async () => {
     const body = { ...FRAMES, mode: 'text-to-video' };

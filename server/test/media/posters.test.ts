@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { after, test } from 'node:test';
+import { after, afterEach, test } from 'node:test';
 import { type Database, first, statement } from '../../src/database/database.ts';
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import type { MediaFacts } from '../../src/media/measure.ts';
@@ -48,6 +48,7 @@ const scratch = openScratchDirectory(path.join(folder.path, 'scratch'));
 const posterMaker = createPosterMaker({ scratch });
 const { signal } = new AbortController();
 const deps = { db: fixture.db, storage: disk, scratch, posterMaker, log: quiet, signal };
+afterEach(() => fixture.database.setClock(0));
 after(async () => {
   await fixture.close();
   await folder[Symbol.asyncDispose]();
@@ -201,8 +202,7 @@ test('a hostile output fails alone: its task stays, and it is not tried again', 
   assert.deepEqual((await audit(fixture.db)).problems, []);
 });
 
-test('an output whose file can not be read is tried three times', async (t) => {
-  t.after(() => fixture.database.setClock(0));
+test('an output whose file can not be read is tried three times', async () => {
   const task = await completedTask(await videoOf({}));
   const storage: Storage = {
     ...disk,
@@ -222,8 +222,7 @@ test('an output whose file can not be read is tried three times', async (t) => {
   assert.deepEqual(row, { poster_tries: 3, poster_due_at: null });
 });
 
-test('a disk that is full while a poster is drawn harms neither the task nor later tries', async (t) => {
-  t.after(() => fixture.database.setClock(0));
+test('a disk that is full while a poster is drawn harms neither the task nor later tries', async () => {
   const task = await completedTask(await videoOf({}));
   const full = async () => {
     throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
@@ -243,8 +242,7 @@ test('a disk that is full while a poster is drawn harms neither the task nor lat
   await posterOf(task.id);
 });
 
-test('a process that dies while it draws leaves the poster to another one', async (t) => {
-  t.after(() => fixture.database.setClock(0));
+test('a process that dies while it draws leaves the poster to another one', async () => {
   const task = await completedTask(await videoOf({}));
   const dead = Promise.withResolvers<never>();
   const taken = Promise.withResolvers<void>();
@@ -271,8 +269,7 @@ test('a process that dies while it draws leaves the poster to another one', asyn
   assert.deepEqual(await statesOfPosters(task.id), ['deleted', 'ready']);
 });
 
-test('a try that comes back after a later one makes no second poster', async (t) => {
-  t.after(() => fixture.database.setClock(0));
+test('a try that comes back after a later one makes no second poster', async () => {
   const task = await completedTask(await videoOf({}));
   const storage: Storage = {
     ...disk,
@@ -311,8 +308,7 @@ test('a poster goes with its video, also when it is drawn at that moment', async
   await sql(fixture.db, revive, [removed.id, 'deleting']);
 });
 
-test('a poster is deleted after the retention of its video', async (t) => {
-  t.after(() => fixture.database.setClock(0));
+test('a poster is deleted after the retention of its video', async () => {
   const task = await completedTask(await videoOf({}));
   await fixture.database.setClock(2 * DAY_SECONDS);
   await drawPosters(deps);

@@ -5,6 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { createTestDatabase } from '../../test/database.ts';
 import { simulatedBucket } from '../../test/storage/simulated-bucket.ts';
+import { sql } from '../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { newId } from '../kernel/ids.ts';
 import { copyObjects } from './copy.ts';
@@ -107,9 +108,13 @@ test('what is deleted while it is copied does not stay in the copy', async () =>
   assert.equal(await s3.sizeOf(id), undefined);
 });
 
-test('a file that is in neither storage is named', async () => {
+test('files that are in neither storage are named, of more objects than a page has', async () => {
   const id = await store('lost');
   await disk.delete(id);
+  const rows = `insert into stored_objects (id, owner_id, role, state, media_type, size_bytes)
+    select 'obj_' || lpad(n::text, 24, '0'), 'task_1', 'input', 'ready', 'image/png', 1
+    from generate_series(1, 401) as n`;
+  await sql(database.db, rows);
   const { ok, missing } = await copy();
-  assert.deepEqual([ok, missing], [false, [id]]);
+  assert.deepEqual([ok, missing.length, missing.includes(id)], [false, 402, true]);
 });

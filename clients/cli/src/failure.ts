@@ -1,20 +1,20 @@
 import { jsonText, printable } from './terminal/screen.ts';
 
 /** The exit codes of `fw`, by kind of failure; the README has the same table. */
-export const EXIT_CODES = {
-  other: 1,
-  usage: 2,
-  key: 3,
-  refused: 4,
-  credits: 5,
-  failed: 6,
-  unavailable: 7,
-  unfinished: 8,
-  not_found: 9,
-  file: 10,
+export const EXITS = {
+  other: [1, 'the answer was no, or a fault of fw'],
+  usage: [2, 'the command line or the base URL is wrong; nothing was sent'],
+  key: [3, 'no API key, or it is not valid'],
+  refused: [4, 'the service refuses the request as it is'],
+  credits: [5, 'too few credits; nothing was charged'],
+  failed: [6, 'the task failed; its credits were refunded'],
+  unavailable: [7, 'no response, or the service is busy'],
+  unfinished: [8, 'another fw works on it, or an unfinished one is in the way'],
+  not_found: [9, 'there is no such task'],
+  file: [10, 'a file can not be read or written'],
 } as const;
 
-export type Kind = keyof typeof EXIT_CODES;
+type Kind = keyof typeof EXITS;
 
 /** The facts of a failure. */
 interface Advice {
@@ -36,6 +36,10 @@ export class Failure extends Error {
     super(message, { cause });
     this.kind = kind;
     this.advice = advice;
+  }
+
+  get exitCode(): number {
+    return EXITS[this.kind][0];
   }
 }
 
@@ -127,10 +131,10 @@ export function failureLines({ message, advice }: Failure): string[] {
   return lines.filter((line) => line !== '').map(withoutKeys);
 }
 
-export function failureJson({ kind, message, advice }: Failure): string {
+export function failureJson({ kind, exitCode, message, advice }: Failure): string {
   const error = {
     kind,
-    exit_code: EXIT_CODES[kind],
+    exit_code: exitCode,
     message,
     code: advice.code,
     charged: advice.charged,

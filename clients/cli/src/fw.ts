@@ -3,7 +3,7 @@ import module from 'node:module';
 import { argv, stderr, stdout } from 'node:process';
 import { type Command, checkWords, parse } from './command.ts';
 import { COMMANDS } from './commands.ts';
-import { asFailure, EXIT_CODES, Failure, failureJson, failureLines } from './failure.ts';
+import { asFailure, Failure, failureJson, failureLines } from './failure.ts';
 import { helpOf, overview, similarTo } from './help.ts';
 import { watchSignals } from './terminal/interrupt.ts';
 import { openScreen, styled } from './terminal/screen.ts';
@@ -44,7 +44,7 @@ function commandOf(name: string): Command {
 
 function fail(error: unknown): void {
   const failure = asFailure(error);
-  process.exitCode = EXIT_CODES[failure.kind];
+  process.exitCode = failure.exitCode;
   if (argv.includes('--json')) stderr.write(`${failureJson(failure)}\n`);
   else {
     const [first = '', ...rest] = failureLines(failure);

@@ -1,6 +1,6 @@
 import { COMMON, type Command, type Example, type Option } from './command.ts';
 import { COMMANDS } from './commands.ts';
-import { EXIT_CODES } from './failure.ts';
+import { EXITS } from './failure.ts';
 import { styled } from './terminal/screen.ts';
 
 const title = (text: string) => styled('bold', text);
@@ -20,23 +20,8 @@ const FIRST: readonly Example[] = [
   ['fw resume', 'after a crash or Ctrl-C: never pays twice'],
 ];
 
-const MEANINGS: Record<keyof typeof EXIT_CODES, string> = {
-  other: 'the answer was no, or a fault of fw',
-  usage: 'the command line or the base URL is wrong; nothing was sent',
-  key: 'no API key, or it is not valid',
-  refused: 'the service refuses the request as it is',
-  credits: 'too few credits; nothing was charged',
-  failed: 'the task failed; its credits were refunded',
-  unavailable: 'no response, or the service is busy',
-  unfinished: 'another fw works on it, or an unfinished one is in the way',
-  not_found: 'there is no such task',
-  file: 'a file can not be read or written',
-};
-
 export function overview(): string {
-  const codes = Object.entries(EXIT_CODES).map(
-    ([kind, code]) => [String(code), MEANINGS[kind as keyof typeof EXIT_CODES]] as const,
-  );
+  const codes = Object.values(EXITS).map(([code, meaning]) => [String(code), meaning] as const);
   return `Videos from the command line, paid once also after a crash.
 
 ${title('Begin')}

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
-import { text } from 'node:stream/consumers';
 import { after, before, beforeEach, test } from 'node:test';
 import { endOf, type Machine, openMachine } from '../../../clients/cli/test/fw-process.ts';
 import { connectOverHttp, connectToProgram } from '../../../clients/mcp/test/connect.ts';
@@ -14,12 +12,12 @@ import {
   pythonSample,
   typeScriptSample,
 } from '../../../console/src/samples.ts';
+import { listenOn } from '../../../simulators/kit/http-server.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { unlessLong } from '../long.ts';
 import { ask } from '../service/command-line.ts';
-import { freePort, type ServiceProcess, startServiceProcess } from '../service/service-process.ts';
+import { type ServiceProcess, startServiceProcess } from '../service/service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { until } from '../until.ts';
 
 // Each install command of the pages, as the running installation shows it, on a machine that has
 // nothing but Node, npm and Python. What others wrote comes from npm and PyPI.
@@ -188,43 +186,16 @@ test('the workflow of the CI passes', { skip }, async () => {
 test('the page of webhooks: npx runs fw, which relays an event', { skip }, async () => {
   await using machine = await newMachine();
   const commands = [...(await page('webhooks')).matchAll(/`(npx --package [^`]+)`/g)];
-  const [listen = '', generate = ''] = commands.map(([, command = '']) => command);
-  const port = await freePort(); // 8787 may be taken
-  const received: string[] = [];
-  const receiver = createServer(async (request, response) => {
-    received.push(await text(request));
-    response.writeHead(204).end();
-  }).listen(port);
-  const { env, folder } = machine;
-  const relay = spawn('sh', ['-c', `exec ${listen.replace('8787', String(port))}`], {
-    env,
-    cwd: folder,
-    detached: true,
-  });
-  const closed = once(relay, 'close');
-  let printed = '';
-  for (const stream of [relay.stdout, relay.stderr]) {
-    stream.setEncoding('utf8').on('data', (part) => {
-      printed += part;
-    });
-  }
-  try {
-    await until(
-      async () => printed,
-      (shown) => shown.includes('whsec_'),
-      120,
-    );
-    await shell(machine, generate);
-    await until(
-      async () => received.join(),
-      (all) => all.includes('task.completed'),
-      60,
-    );
-  } finally {
-    process.kill(-(relay.pid ?? 0), 'SIGTERM');
-    receiver.close();
-    await closed;
-  }
+  const [listen = '', generate = ''] = commands.map(([, one = '']) => one.replaceAll(/\s+/g, ' '));
+  await using receiver = createServer((_, response) => response.writeHead(204).end());
+  const { port } = new URL(await listenOn(receiver)); // 8787 may be taken
+  await shell(machine, listen.replace(/ fw listen .*/, ' fw --version')); // installs it
+  const relay = machine.inTerminal(listen.replace('8787', port));
+  await relay.shows(/whsec_/);
+  await shell(machine, generate);
+  await relay.shows(/task\.completed\t.*204/);
+  relay.type('\x03');
+  await relay.end;
   await hasVideo(machine, 'boat.mp4');
 });
 

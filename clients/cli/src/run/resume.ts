@@ -1,6 +1,6 @@
 import { stderr } from 'node:process';
 import type { Call } from '../command.ts';
-import { asFailure, EXIT_CODES, Failure, failureJson, failureLines } from '../failure.ts';
+import { asFailure, Failure, failureJson, failureLines } from '../failure.ts';
 import { downloadTo } from '../generation/download.ts';
 import { type Finished, finish } from '../generation/finish.ts';
 import { outputOf } from '../generation/plan.ts';
@@ -33,7 +33,7 @@ async function finishAll(call: Call): Promise<void> {
     } catch (error) {
       const failure = asFailure(error);
       results.push(JSON.parse(failureJson(failure)));
-      process.exitCode ??= EXIT_CODES[failure.kind];
+      process.exitCode ??= failure.exitCode;
       if (!screen.isJson) stderr.write(`fw: ${failureLines(failure).join('\n    ')}\n`);
     }
   }

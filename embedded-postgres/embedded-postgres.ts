@@ -116,30 +116,19 @@ async function withLock<T>(folder: DatabaseFolder, work: () => Promise<T>): Prom
 }
 
 async function joinOrStart(site: Site): Promise<Opened> {
-  // If the server is stopping, `join` waits until it is gone; the next round finds no server.
-  for (;;) {
-    const joined = await join(site);
-    if (joined === 'stopped') continue;
-    if (joined !== 'not running') return { ...joined, startedHere: false, created: false };
-    return start(site);
-  }
-}
-
-async function join(
-  site: Site,
-): Promise<(ReachedServer & { membership: Membership }) | 'stopped' | 'not running'> {
   const { folder } = site;
-  const membership =
-    (await joinGuarded(folder, TIMEOUT_SECONDS)) ?? (await joinAfterGuardLoss(site));
-  if (membership === undefined) return 'not running';
-  const isAlive = async () =>
-    membership.isGuarded ? hasGuard(folder) : (await findPostmaster(folder)) !== undefined;
-  return leavingOnFailure(membership, async () => {
-    const reached = await reachServer(folder, isAlive, TIMEOUT_SECONDS);
-    if (reached !== undefined) return { ...reached, membership };
-    membership.leave();
-    return 'stopped';
-  });
+  for (;;) {
+    const membership =
+      (await joinGuarded(folder, TIMEOUT_SECONDS)) ?? (await joinAfterGuardLoss(site));
+    if (membership === undefined) return start(site);
+    const isAlive = async () =>
+      membership.isGuarded ? hasGuard(folder) : (await findPostmaster(folder)) !== undefined;
+    const reached = await leavingOnFailure(membership, () =>
+      reachServer(folder, isAlive, TIMEOUT_SECONDS),
+    );
+    if (reached) return { ...reached, membership, startedHere: false, created: false };
+    membership.leave(); // it was stopping and is gone: the next round finds no server
+  }
 }
 
 async function joinAfterGuardLoss({ folder, osUser }: Site): Promise<Membership | undefined> {

@@ -17,12 +17,7 @@ import {
 import { createProviderBreaker } from './providers/circuit-breaker/breaker.ts';
 import { createProviders } from './providers/registry.ts';
 import { isReady, WATCH_SECONDS } from './readiness.ts';
-import {
-  type FreeSpace,
-  MEASURE_SECONDS,
-  openFreeSpace,
-  type SpaceUse,
-} from './storage/free-space.ts';
+import { MEASURE_SECONDS, openFreeSpace, type SpaceUse } from './storage/free-space.ts';
 import { openLinks, SECRETS_SECONDS } from './storage/links.ts';
 import { instrumentedStorage, openStorage } from './storage/open-storage.ts';
 import { reservedOutputBytes } from './tasks/create/new-task.ts';
@@ -88,7 +83,13 @@ async function openShared(config: Config, opened: Opened, closers: Closers) {
     closers.push(() => guardedFetch.close());
     return guardedFetch;
   };
-  const fetchFrom = (hosts: HostRules, use: SpaceUse) => fetchWhileFree(open(hosts), space, use);
+  // Aborts a download once the disk is too full for its use.
+  const fetchFrom = (hosts: HostRules, use: SpaceUse): GuardedFetch => {
+    const guardedFetch = open(hosts);
+    const download: GuardedFetch['download'] = async (url, options) =>
+      space.whileFree(use, await guardedFetch.download(url, options));
+    return { ...guardedFetch, download };
+  };
   const fetches = {
     /** For clients' files. */
     inputFetch: fetchFrom(clientHosts, 'input'),
@@ -119,16 +120,6 @@ async function openShared(config: Config, opened: Opened, closers: Closers) {
     mailer,
     /** undefined: nothing is on sale. */
     billing,
-  };
-}
-
-/** Aborts a download once the disk is too full for its purpose. */
-function fetchWhileFree(guardedFetch: GuardedFetch, space: FreeSpace, use: SpaceUse): GuardedFetch {
-  return {
-    ...guardedFetch,
-    async download(url, options) {
-      return space.whileFree(use, await guardedFetch.download(url, options));
-    },
   };
 }
 

@@ -44,7 +44,9 @@ function lines(row: Flat): string {
 
 /** Formats a nested list of objects: a heading, then each entry under its number. */
 function section(name: string, entries: object[]): string {
-  const bodies = entries.map((entry, i) => `${i + 1}.\n${indented(details(entry))}`);
+  const bodies = entries.map(
+    (entry, i) => `${i + 1}.\n${details(entry).replace(/^(?=.)/gm, '   ')}`,
+  );
   return `\n${name}\n${bodies.join('')}`;
 }
 
@@ -59,10 +61,6 @@ function details(value: object): string {
 
 function isSection(value: unknown): value is object[] {
   return Array.isArray(value) && value.some((entry) => typeof entry === 'object' && entry !== null);
-}
-
-function indented(text: string): string {
-  return text.replace(/^(?=.)/gm, '   ');
 }
 
 function table(rows: Flat[]): string {

@@ -2,7 +2,7 @@ import { readConfig } from '../config/config.ts';
 import { createLog } from '../kernel/log.ts';
 import { printFailure } from './print.ts';
 import { runRoles } from './serve.ts';
-import { stopRequestOfOne } from './stop-request.ts';
+import { stopRequest } from './stop-request.ts';
 
 /** Runs one of several processes. `supervise.ts` starts it with its name: `api-1`, `worker`. */
 async function serveOne(processName: string): Promise<number> {
@@ -16,7 +16,7 @@ async function serveOne(processName: string): Promise<number> {
     },
     {
       log,
-      stop: stopRequestOfOne(log),
+      stop: stopRequest(log, true),
       processName,
       started: async (_opened, url) => void process.send?.({ started: url ?? '' }),
     },

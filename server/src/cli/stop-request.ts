@@ -14,29 +14,21 @@ const SAME_REQUEST_SECONDS = 1;
 /** A start that was asked to stop, perhaps while waiting for a lock, exits after this time. */
 const START_SECONDS = 3;
 
-/** The first signal drains and shuts down; another one more than a second later exits at once. */
-export function stopRequest(log: Log): StopRequest {
-  let askedAt: number | undefined;
-  return stopAtSignals(log, () => {
-    askedAt ??= performance.now();
-    if (performance.now() - askedAt <= SAME_REQUEST_SECONDS * 1000) return;
-    log.warn('second signal: exiting at once');
-    process.exit(130);
-  });
-}
-
-/** For a child process, which terminals, service managers and the supervisor all signal. */
-export function stopRequestOfOne(log: Log): StopRequest {
-  return stopAtSignals(log, () => {});
-}
-
-function stopAtSignals(log: Log, signalled: () => void): StopRequest {
+/**
+ * The first signal drains and shuts down; another one more than a second later exits at once, but
+ * in a child process, which terminals, service managers and the supervisor all signal.
+ */
+export function stopRequest(log: Log, isChild = false): StopRequest {
   const { promise, resolve } = Promise.withResolvers<number>();
+  let askedAt: number | undefined;
   let hasStarted = false;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       resolve(0);
-      signalled();
+      askedAt ??= performance.now();
+      if (isChild || performance.now() - askedAt <= SAME_REQUEST_SECONDS * 1000) return;
+      log.warn('second signal: exiting at once');
+      process.exit(130);
     });
   }
   void promise.then(async (code) => {

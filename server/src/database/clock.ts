@@ -1,10 +1,11 @@
 import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
-import { type Database, statement } from './database.ts';
+import { type Database, queryValue } from './database.ts';
 
-const READ = statement(
+const readClockMs = queryValue<[], number>(
   'clock_read',
-  'select extract(epoch from clock_now())::float8 * 1000 as now_ms',
+  'select extract(epoch from clock_now())::float8 * 1000',
+  Number.NaN,
 );
 
 /** In between, the clocks drift by a few milliseconds at most. */
@@ -30,7 +31,6 @@ export async function followDatabaseClock(deps: {
 /** How far the database's clock is ahead. It is read about halfway through the round trip. */
 async function databaseAheadMs(db: Database): Promise<number> {
   const sentAt = Date.now();
-  const [clock] = await db.query<{ now_ms: number }>(READ);
-  if (!clock) throw new Error('clock_now() returned no row');
-  return clock.now_ms - (sentAt + Date.now()) / 2;
+  const nowMs = await readClockMs(db);
+  return nowMs - (sentAt + Date.now()) / 2;
 }

@@ -5,10 +5,10 @@ import type { Log } from '../kernel/log.ts';
 import {
   command,
   type Database,
-  first,
   isDatabaseUnavailable,
   namedStatement,
-  type Queryable,
+  queryFirst,
+  queryValue,
   type Statement,
   statement,
   type Transaction,
@@ -69,11 +69,11 @@ interface MarkRow extends Mark {
   recovering: boolean;
 }
 
-const ADVANCE = namedStatement(
+type Known = string | null;
+
+const advance = queryFirst<[systemIdentifier: Known, timeline: Known, tableOid: Known], Mark>(
   'mark_advance',
-  ['systemIdentifier', 'timeline', 'tableOid'],
-  `update database_marks set beat = beat + 1, system_identifier = :systemIdentifier,
-     timeline = :timeline, table_oid = :tableOid
+  `update database_marks set beat = beat + 1, system_identifier = $1, timeline = $2, table_oid = $3
    returning epoch::text as epoch, beat`,
 );
 
@@ -88,26 +88,22 @@ const ADVANCE_UNCHANGED = namedStatement(
    returning epoch::text as epoch, beat`,
 );
 
-const RENEW = statement(
+const renewEpoch = command(
   'mark_renew_epoch',
   `update database_marks set retired_epochs = retired_epochs || epoch, epoch = gen_random_uuid()`,
 );
 
-const END = statement(
+const endAll = command(
   'recovery_end',
   'update recoveries set ended_at = clock_now() where ended_at is null',
 );
 
-const RECOVERY = statement(
-  'recovery_seconds',
-  `select extract(epoch from clock_now() - began_at)::float8 as seconds
-   from recoveries where ended_at is null`,
-);
-
 /** How long a recovery has been under way; undefined: none is. */
-export async function recoverySeconds(db: Queryable): Promise<number | undefined> {
-  return (await first<{ seconds: number }>(db, RECOVERY))?.seconds;
-}
+export const recoverySeconds = queryValue<[], number | undefined>(
+  'recovery_seconds',
+  'select extract(epoch from clock_now() - began_at)::float8 from recoveries where ended_at is null',
+  undefined,
+);
 
 /** When the recovery that is under way began, in SQL. */
 export const RECOVERY_BEGAN = '(select began_at from recoveries where ended_at is null)';
@@ -151,13 +147,14 @@ export const beginRecovery = command<[cause: string], Transaction>(
 
 /** Ends the recovery. The database is right as it is now, whatever processes remember. */
 export async function endRecovery(tx: Transaction, lineage: Lineage): Promise<void> {
-  await tx.query(RENEW);
+  await renewEpoch(tx);
   await store(tx, lineage);
-  await tx.query(END);
+  await endAll(tx);
 }
 
 async function store(tx: Transaction, lineage: Lineage): Promise<Mark> {
-  const [mark] = await tx.query<Mark>(ADVANCE, ADVANCE.values({ ...lineage }));
+  const { systemIdentifier, timeline, tableOid } = lineage;
+  const mark = await advance(tx, systemIdentifier, timeline, tableOid);
   if (!mark) throw new Error('database_marks has no row');
   return mark;
 }

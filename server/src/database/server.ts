@@ -1,7 +1,7 @@
 import pg from 'pg';
 import './connection.ts'; // sets how passwords are read
 import { UsageError } from '../kernel/errors.ts';
-import { type Database, statement } from './database.ts';
+import { type Database, query, queryFirst } from './database.ts';
 
 /** The major versions of Postgres that the tests have run on. */
 const OLDEST_VERSION = 15;
@@ -107,7 +107,7 @@ function poolerFound(variable: string): UsageError {
   );
 }
 
-const SETTINGS = statement(
+const readDurability = queryFirst<[], { fsync: string; synchronous_commit: string }>(
   'database_durability',
   `select current_setting('fsync') as fsync,
      current_setting('synchronous_commit') as synchronous_commit`,
@@ -118,11 +118,8 @@ const SETTINGS = statement(
  * @throws UsageError when the settings of the server make commits volatile
  */
 export async function requireDurableCommits(db: Database): Promise<void> {
-  const [settings] = await db.query<{ fsync: string; synchronous_commit: string }>(SETTINGS);
-  const problems = [
-    settings?.fsync === 'off' && 'fsync is off',
-    settings?.synchronous_commit === 'off' && 'synchronous_commit is off',
-  ].filter((problem) => problem !== false);
+  const settings = Object.entries((await readDurability(db)) ?? {});
+  const problems = settings.flatMap(([name, value]) => (value === 'off' ? [`${name} is off`] : []));
   if (problems.length === 0) return;
   throw new UsageError(
     `the database may forget commits: ${problems.join(', ')}. Set it to on in the server, ` +
@@ -140,7 +137,7 @@ const REQUIRED: Record<string, string> = {
   'the first schema of search_path': 'public',
 };
 
-const SESSION = statement(
+const readSession = query<[], { name: string; setting: string }>(
   'database_session_settings',
   `select name, setting from pg_settings where name in ('statement_timeout',
      'idle_in_transaction_session_timeout', 'default_transaction_isolation', 'synchronous_commit')
@@ -153,11 +150,10 @@ const SESSION = statement(
  * @throws UsageError with the settings to change
  */
 export async function requireSessionSettings(db: Database, allowsVolatile: boolean): Promise<void> {
-  const problems: string[] = [];
-  for (const { name, setting } of await db.query<{ name: string; setting: string }>(SESSION)) {
+  const problems = (await readSession(db)).flatMap(({ name, setting }) => {
     const expected = expectedSetting(name, setting, allowsVolatile);
-    if (expected) problems.push(`${name} is ${setting}, ${expected} is required`);
-  }
+    return expected ? [`${name} is ${setting}, ${expected} is required`] : [];
+  });
   if (problems.length === 0) return;
   throw new UsageError(
     `the sessions behind the connection pooler have other settings than the service needs: ` +

@@ -6,7 +6,7 @@ const READ = { route: '/api/v1/tasks/:id', status: 200 };
 
 test('responses of the public API are counted by minute, with their errors and times', () => {
   let now = 600_000;
-  const recent = openRecentMinutes('/api/v1', () => now);
+  const recent = openRecentMinutes(() => now);
   for (let i = 0; i < 98; i += 1) recent.countResponse({ ...READ, seconds: 0.004 });
   for (let i = 0; i < 4; i += 1) recent.countResponse({ ...READ, seconds: 0.9 });
   recent.countResponse({ ...READ, status: 503, seconds: 9 });
@@ -36,7 +36,7 @@ test('responses of the public API are counted by minute, with their errors and t
 
 test('two hours are kept', () => {
   let now = 0;
-  const recent = openRecentMinutes('/api/v1', () => now);
+  const recent = openRecentMinutes(() => now);
   for (; now < 200 * 60_000; now += 60_000) recent.countResponse({ ...READ, seconds: 0 });
   const kept = recent.list();
   assert.deepEqual([kept.length, kept[0]?.at, kept.at(-1)?.at], [120, 80 * 60, 199 * 60]);

@@ -9,8 +9,7 @@ const MINUTES = 120;
 /** Counts in memory what this process did in each minute of the last two hours. */
 export type RecentMinutes = ReturnType<typeof openRecentMinutes>;
 
-/** @param prefix of the routes that are counted */
-export function openRecentMinutes(prefix: string, now = () => Date.now()) {
+export function openRecentMinutes(now = () => Date.now()) {
   const minutes: ReturnType<typeof newMinute>[] = [];
   const current = () => {
     const at = Math.floor(now() / 60_000) * 60;
@@ -23,7 +22,7 @@ export function openRecentMinutes(prefix: string, now = () => Date.now()) {
   };
   return {
     countResponse({ route, status, seconds }: { route: string; status: number; seconds: number }) {
-      if (!route.startsWith(prefix)) return;
+      if (!route.startsWith('/api/')) return;
       const minute = current();
       minute.responses += 1;
       if (status >= 500) minute.errors += 1;

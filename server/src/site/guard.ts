@@ -12,12 +12,9 @@ import { evictOldest } from '../kernel/evict-oldest.ts';
 import { noSuchPath } from '../requests/errors.ts';
 import { findSession, hashToken } from '../sign-in/sessions.ts';
 import { readCookie, SESSION_COOKIE } from './auth/cookies.ts';
-import type { SignedIn } from './route.ts';
+import type { PageDeps, SignedIn } from './route.ts';
 
-export interface GuardDeps {
-  db: Database;
-  /** The installation's base URL, without a trailing slash. */
-  publicUrl(): string;
+export interface GuardDeps extends PageDeps {
   /** Operators' e-mail addresses, in lower case. */
   adminEmails: ReadonlySet<string>;
 }

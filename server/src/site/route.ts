@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, type TSchema, type TUndefined, Type } from 'typebox';
 import type { RateLimit } from '../accounts/rate-window.ts';
+import type { Database } from '../database/database.ts';
 import { storable } from '../database/json-text.ts';
 import { methodAndUrl, type RouteName } from '../requests/routes.ts';
 import { type Act, requireFreshProof } from '../sign-in/proofs.ts';
@@ -12,6 +13,13 @@ import type { Session } from '../sign-in/sessions.ts';
  * Operators' routes are 404 for everyone else.
  */
 type Access = 'public' | 'session' | 'operator';
+
+/** What most routes use. */
+export interface PageDeps {
+  db: Database;
+  /** The installation's base URL, without a trailing slash. */
+  publicUrl(): string;
+}
 
 /** The sender of a request to a non-public route. */
 export interface SignedIn extends Session {

@@ -7,7 +7,7 @@ import { getMe } from './account/me.ts';
 import { SESSION_ROUTES } from './account/sessions.ts';
 import { CODE_ROUTES, type CodeDeps } from './auth/code.ts';
 import { type IdentityDeps, ISSUER_ROUTES } from './auth/issuer.ts';
-import { PASSKEY_ROUTES, type PasskeyDeps } from './auth/passkeys.ts';
+import { PASSKEY_ROUTES } from './auth/passkeys.ts';
 import { PROOF_ROUTES } from './auth/proof.ts';
 import { CREDIT_ROUTES } from './billing/credits.ts';
 import { ORDER_ROUTES } from './billing/orders.ts';
@@ -34,7 +34,6 @@ export interface SiteDeps
   extends GuardDeps,
     AboutDeps,
     CodeDeps,
-    PasskeyDeps,
     IdentityDeps,
     BillingSiteDeps,
     OperatorDeps,

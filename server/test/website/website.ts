@@ -81,7 +81,7 @@ export async function openTestWebsite(
         if (route.method !== 'HEAD') routes.push(route);
       });
       const given = typeof settings === 'function' ? await settings(deps.db) : settings;
-      const recent = openRecentMinutes('/api/');
+      const recent = openRecentMinutes();
       return site(app, { ...deps, ...siteDeps, recent, adminEmails, ...given });
     },
   });

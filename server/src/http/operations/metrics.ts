@@ -35,7 +35,7 @@ export function createMetrics(db: Database, processName?: string) {
   const made = metricsOfProcess(registry);
   const { inc, observe } = made;
   made.gauge('framewright_build_info').set({ version: VERSION }, 1);
-  const recent = openRecentMinutes('/api/');
+  const recent = openRecentMinutes();
   const forget = countReports(made, recent);
   const app = fastify();
   app.addHook('onClose', async () => forget());

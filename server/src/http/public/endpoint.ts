@@ -79,12 +79,6 @@ export function callerOf({ caller }: Pick<FastifyRequest, 'caller'>): Caller {
   return caller;
 }
 
-/** An admission that also reads a row for the route. */
-export interface FusedRead<Row> {
-  admit: Admit;
-  rowOf(request: object): Row;
-}
-
 /**
  * Admits requests and reads a row for each, in one micro-batched statement (decisions/0007), which
  * saves one of the two round trips to the database.
@@ -95,18 +89,20 @@ export function fusedRead<Row extends object>(
   gate: KeyGate,
   name: string,
   read: CallerRead & { argumentOf?: (request: PublicRequest) => string },
-): FusedRead<Row> {
+) {
   const admit = openAdmission<Row>(gate, name, read);
   const rows = new WeakMap<object, Row>();
   return {
-    async admit(request, surface) {
+    /** For the route's `config`. */
+    async admit(request: PublicRequest, surface: string): Promise<Caller> {
       const { authorization } = request.headers;
       const argument = read.argumentOf?.(request) ?? '';
       const { caller, row } = await admit({ authorization, surface, argument });
       rows.set(request, row);
       return caller;
     },
-    rowOf(request) {
+    /** The row read while admitting this request. */
+    rowOf(request: object): Row {
       const row = rows.get(request);
       if (!row) throw new Error('this read is not in the config of the route');
       return row;

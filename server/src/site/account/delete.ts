@@ -7,13 +7,8 @@ import { performAction } from '../../operator/actions.ts';
 import { closeAccount } from '../../sign-in/deletion.ts';
 import { accountDisabled } from '../../sign-in/enter.ts';
 import { clearSessionCookie } from '../auth/cookies.ts';
-import { siteRoute } from '../route.ts';
+import { type PageDeps, siteRoute } from '../route.ts';
 import { mailTime, tellOwner } from '../tell-owner.ts';
-
-interface DeleteDeps {
-  db: Database;
-  publicUrl(): string;
-}
 
 /**
  * Closes the account: it is unusable at once, and after a grace period a worker erases its personal
@@ -22,7 +17,7 @@ interface DeleteDeps {
 export const postDelete = siteRoute('POST /console/api/account/delete', {
   proof: 'deletion',
   body: Type.Object({ email: Type.String({ maxLength: 300 }) }),
-  handle: async (deps: DeleteDeps, { body, request, reply, session: { accountId, email } }) => {
+  handle: async (deps: PageDeps, { body, request, reply, session: { accountId, email } }) => {
     if (body.email.trim().toLowerCase() !== email.toLowerCase()) {
       const details = { field: 'email', reason: 'not_yours' };
       throw invalidRequest('This is not the address of the account.', details);

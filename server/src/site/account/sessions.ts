@@ -3,7 +3,7 @@ import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { endSession, listSessions, type SessionListing } from '../../sign-in/sessions.ts';
 import { clearSessionCookie } from '../auth/cookies.ts';
-import { type AsJson, siteRoute } from '../route.ts';
+import { type AsJson, type PageDeps, siteRoute } from '../route.ts';
 
 export interface SessionItem extends AsJson<SessionListing> {
   /** Whether this request came with it. */
@@ -26,13 +26,8 @@ const deleteSession = siteRoute('DELETE /console/api/sessions/:id', {
   },
 });
 
-interface SignOutDeps {
-  db: Database;
-  publicUrl(): string;
-}
-
 const signOut = siteRoute('POST /auth/sign-out', {
-  handle: async ({ db, publicUrl }: SignOutDeps, { reply, session }) => {
+  handle: async ({ db, publicUrl }: PageDeps, { reply, session }) => {
     await endSession(db, session.sessionId, session.accountId);
     clearSessionCookie(reply, publicUrl());
     return {};

@@ -10,14 +10,9 @@ import {
   removePasskey,
   renamePasskey,
 } from '../../sign-in/passkeys.ts';
-import { type AsJson, nameSchema, siteRoute } from '../route.ts';
+import { type AsJson, nameSchema, type PageDeps, siteRoute } from '../route.ts';
 import { onReopened, tellOwner } from '../tell-owner.ts';
 import { setSessionCookie, signedInFrom } from './cookies.ts';
-
-export interface PasskeyDeps {
-  db: Database;
-  publicUrl(): string;
-}
 
 /** An authenticator's response. Its members are checked along with its signature. */
 export const ResponseSchema = Type.Object(
@@ -45,12 +40,12 @@ function noSuchPasskey(): ApiError {
 export const PASSKEY_ROUTES = [
   siteRoute('POST /auth/passkey/options', {
     access: 'public',
-    handle: ({ db, publicUrl }: PasskeyDeps) => challengeOptions({ db, publicUrl: publicUrl() }),
+    handle: ({ db, publicUrl }: PageDeps) => challengeOptions({ db, publicUrl: publicUrl() }),
   }),
   siteRoute('POST /auth/passkey', {
     access: 'public',
     body: ResponseSchema,
-    handle: async (deps: PasskeyDeps, { body, request, reply }) => {
+    handle: async (deps: PageDeps, { body, request, reply }) => {
       const { db } = deps;
       const publicUrl = deps.publicUrl();
       const from = signedInFrom(request, publicUrl);
@@ -62,13 +57,13 @@ export const PASSKEY_ROUTES = [
   }),
   siteRoute('POST /auth/passkeys/options', {
     proof: 'passkey',
-    handle: ({ db, publicUrl }: PasskeyDeps, { session }) =>
+    handle: ({ db, publicUrl }: PageDeps, { session }) =>
       passkeyOptions({ db, publicUrl: publicUrl() }, session),
   }),
   siteRoute('POST /auth/passkeys', {
     proof: 'passkey',
     body: Type.Object({ name: NameSchema, response: ResponseSchema }),
-    handle: ({ db, publicUrl }: PasskeyDeps, { body, request, session }) => {
+    handle: ({ db, publicUrl }: PageDeps, { body, request, session }) => {
       const { accountId } = session;
       const done = { accountId, what: 'A passkey was added to your account' };
       const onAdded = (tx: Transaction) => tellOwner(tx, { request, publicUrl }, done);

@@ -2,13 +2,20 @@ import { Type } from 'typebox';
 import { lockAccount } from '../../accounts/accounts.ts';
 import { createKey, listKeys, revokeKey, updateKey, validKeys } from '../../accounts/api-keys.ts';
 import { recentRequests } from '../../accounts/key-usage.ts';
-import type { Database, Queryable } from '../../database/database.ts';
+import type { Queryable } from '../../database/database.ts';
 import { ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { readIsoTime } from '../../kernel/text/iso-time.ts';
 import { refillTestCredits } from '../../ledger/test-credits.ts';
 import { sessionLives } from '../../sign-in/sessions.ts';
 import { spentThisMonth } from '../../tasks/create/key-cap.ts';
-import { type AsJson, ModeSchema, nameSchema, type ResultOf, siteRoute } from '../route.ts';
+import {
+  type AsJson,
+  ModeSchema,
+  nameSchema,
+  type PageDeps,
+  type ResultOf,
+  siteRoute,
+} from '../route.ts';
 import { tellOwner } from '../tell-owner.ts';
 
 /** Days of request counts in the list of keys, and on a key's own page. */
@@ -45,11 +52,6 @@ async function readKey(db: Queryable, accountId: string, id: string): Promise<Ow
   return key;
 }
 
-interface KeyDeps {
-  db: Database;
-  publicUrl(): string;
-}
-
 /** How many valid keys an account may have, both modes together. */
 const MAX_KEYS = 50;
 /** Limited because a revoked key stays listed, and each new key gets its own rate window. */
@@ -73,7 +75,7 @@ const createOwnKey = siteRoute('POST /console/api/keys', {
     expires_at: Type.Optional(Type.String({ maxLength: 40 })),
     monthly_cap: Type.Optional(CapSchema),
   }),
-  handle: async (deps: KeyDeps, { body, request, reply, session }) => {
+  handle: async (deps: PageDeps, { body, request, reply, session }) => {
     const { db } = deps;
     const { accountId, sessionId } = session;
     const expiresAt = readExpiry(body.expires_at);
@@ -100,7 +102,7 @@ const createOwnKey = siteRoute('POST /console/api/keys', {
 });
 
 const requestsOfOwnKey = siteRoute('GET /console/api/keys/:id/requests', {
-  handle: async ({ db }: KeyDeps, { params, session: { accountId } }) => {
+  handle: async ({ db }: PageDeps, { params, session: { accountId } }) => {
     const { id } = await readKey(db, accountId, params.id);
     return { days: (await recentRequests(db, [id], DAYS.page)).get(id) ?? [] };
   },
@@ -125,7 +127,7 @@ function tooManyKeys(): ApiError {
 export const KEY_ROUTES = [
   siteRoute('GET /console/api/keys', {
     query: Type.Object({ mode: ModeSchema }),
-    handle: async ({ db }: KeyDeps, { query, session: { accountId } }) => {
+    handle: async ({ db }: PageDeps, { query, session: { accountId } }) => {
       const keys = await readKeys(db, accountId);
       const items = keys.filter(({ mode }) => mode === query.mode);
       return { items, next: null, max_keys: MAX_KEYS };
@@ -139,7 +141,7 @@ export const KEY_ROUTES = [
       name: Type.Optional(NameSchema),
       monthly_cap: Type.Optional(Type.Union([CapSchema, Type.Null()])),
     }),
-    handle: async (deps: KeyDeps, { body, params, request, session: { accountId } }) => {
+    handle: async (deps: PageDeps, { body, params, request, session: { accountId } }) => {
       const { db } = deps;
       const { name, monthly_cap: monthlyCap } = body;
       const { id, monthly_cap: before } = await readKey(db, accountId, params.id);
@@ -153,7 +155,7 @@ export const KEY_ROUTES = [
     },
   }),
   siteRoute('DELETE /console/api/keys/:id', {
-    handle: async ({ db }: KeyDeps, { params, session: { accountId } }) => {
+    handle: async ({ db }: PageDeps, { params, session: { accountId } }) => {
       const { id } = await readKey(db, accountId, params.id);
       await revokeKey(db, id);
       return readKey(db, accountId, id);
@@ -161,7 +163,7 @@ export const KEY_ROUTES = [
   }),
   requestsOfOwnKey,
   siteRoute('POST /console/api/test-credits', {
-    handle: async ({ db }: KeyDeps, { session: { accountId } }) => {
+    handle: async ({ db }: PageDeps, { session: { accountId } }) => {
       return { test_credits: await refillTestCredits(db, accountId) };
     },
   }),

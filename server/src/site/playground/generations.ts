@@ -61,12 +61,10 @@ const createWebGeneration = createOn('POST /console/api/generations', WEB_SURFAC
 
 const createTestGeneration = createOn('POST /console/api/test-generations', TEST_SURFACE);
 
-type ShowDeps = Pick<GenerationDeps, 'db' | 'links'>;
-
 /** Lets a page learn whether its create has arrived. */
 const getTaskOfKey = siteRoute('GET /console/api/idempotency-keys/:key', {
   query: Type.Object({ mode: ModeSchema }),
-  handle: async (deps: ShowDeps, { params, query: { mode }, session: { accountId } }) => {
+  handle: async (deps: GenerationDeps, { params, query: { mode }, session: { accountId } }) => {
     const surface = mode === 'test' ? TEST_SURFACE : WEB_SURFACE;
     const { task_id: id } = (await readBoundKey(deps.db, accountId, surface, params.key)) ?? {};
     if (!id) throw new ApiError('not_found', 'No request with this key has arrived.');

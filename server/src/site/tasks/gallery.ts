@@ -55,7 +55,7 @@ export function videoItem(task: Listed, links: Links) {
   };
 }
 
-interface ListDeps {
+export interface ShowDeps {
   db: Database;
   links: Links;
 }
@@ -80,7 +80,7 @@ const SURFACES = { live: [API_SURFACE, WEB_SURFACE], test: [TEST_SURFACE] };
 /** Lists the account's tasks of one mode. Days are UTC; `to` is inclusive. */
 const listTasksOfAccount = siteRoute('GET /console/api/tasks', {
   query: Query,
-  handle: async ({ db, links }: ListDeps, { query, session: { accountId } }) => {
+  handle: async ({ db, links }: ShowDeps, { query, session: { accountId } }) => {
     const { mode, surface, from, to, cursor, limit = LIMIT, text, ...rest } = query;
     const filter = {
       ...rest,

@@ -1,5 +1,4 @@
 import { inputsOf, type RequestedInput } from '../../catalog/request.ts';
-import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { type TaskMovement, taskMovements } from '../../ledger/statement.ts';
 import { cancelForOwner, deleteOutputOf, type EndDeps } from '../../requests/end-task.ts';
@@ -7,7 +6,7 @@ import type { Links } from '../../storage/links.ts';
 import { readTaskRecord, type TaskRecord } from '../../tasks/gallery/account-tasks.ts';
 import { publicColumns, readOwned, type Task } from '../../tasks/task.ts';
 import { type AsJson, siteRoute } from '../route.ts';
-import { videoItem } from './gallery.ts';
+import { type ShowDeps, videoItem } from './gallery.ts';
 import { adviceFor, CHARGES, HELD_WORDS, PHASE_LABELS } from './task-words.ts';
 
 /** A task as the website shows it to its account. */
@@ -134,11 +133,6 @@ function videoOf(
     video_codec: facts.videoCodec,
     audio_codec: facts.audio?.codec ?? null,
   };
-}
-
-interface ShowDeps {
-  db: Database;
-  links: Links;
 }
 
 /** @throws ApiError `not_found` when the account has no such task */

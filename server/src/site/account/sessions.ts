@@ -1,5 +1,4 @@
 import { Type } from 'typebox';
-import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { endSession, listSessions, type SessionListing } from '../../sign-in/sessions.ts';
 import { clearSessionCookie } from '../auth/cookies.ts';
@@ -11,7 +10,7 @@ export interface SessionItem extends AsJson<SessionListing> {
 }
 
 const getSessions = siteRoute('GET /console/api/sessions', {
-  handle: async ({ db }: { db: Database }, { session: { accountId, sessionId } }) => {
+  handle: async ({ db }: PageDeps, { session: { accountId, sessionId } }) => {
     const sessions = await listSessions(db, accountId);
     const items = sessions.map((session) => ({ ...session, is_current: session.id === sessionId }));
     return { items, next: null };
@@ -20,7 +19,7 @@ const getSessions = siteRoute('GET /console/api/sessions', {
 
 const deleteSession = siteRoute('DELETE /console/api/sessions/:id', {
   params: Type.Object({ id: Type.String({ maxLength: 60, pattern: '^\\w+$' }) }),
-  handle: async ({ db }: { db: Database }, { params, session: { accountId } }) => {
+  handle: async ({ db }: PageDeps, { params, session: { accountId } }) => {
     if (await endSession(db, params.id, accountId)) return {};
     throw new ApiError('not_found', 'This session has ended already.');
   },

@@ -1,16 +1,13 @@
 import { Type } from 'typebox';
-import type { Database } from '../../database/database.ts';
 import { invalidRequest } from '../../kernel/errors.ts';
 import type { SendMail } from '../../mail/mailer.ts';
 import { enterByCode, sendCode } from '../../sign-in/codes.ts';
 import { normalEmail } from '../../sign-in/email-address.ts';
-import { siteRoute } from '../route.ts';
+import { type PageDeps, siteRoute } from '../route.ts';
 import { onReopened } from '../tell-owner.ts';
 import { setSessionCookie, signedInFrom } from './cookies.ts';
 
-export interface CodeDeps {
-  db: Database;
-  publicUrl(): string;
+export interface CodeDeps extends PageDeps {
   sendMail: SendMail;
   /** Promotional credits for a new account. */
   signupCredits: number;

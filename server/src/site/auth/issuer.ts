@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { Database, Transaction } from '../../database/database.ts';
+import type { Transaction } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import { noSuchPath } from '../../requests/errors.ts';
@@ -13,13 +13,11 @@ import {
   storeStart,
   takeStart,
 } from '../../sign-in/issuers/issuer.ts';
-import { siteRoute } from '../route.ts';
+import { type PageDeps, siteRoute } from '../route.ts';
 import { type Doing, onReopened, tellOwner } from '../tell-owner.ts';
 import { readCookie, setCookie, setSessionCookie, signedInFrom } from './cookies.ts';
 
-export interface IdentityDeps {
-  db: Database;
-  publicUrl(): string;
+export interface IdentityDeps extends PageDeps {
   log: Log;
   issuers: ReadonlyMap<IssuerName, Issuer>;
   signupCredits: number;

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { Database, Transaction } from '../../database/database.ts';
+import type { Transaction } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { challengeOptions, enterByPasskey } from '../../sign-in/check-passkey.ts';
 import {
@@ -71,7 +71,7 @@ export const PASSKEY_ROUTES = [
     },
   }),
   siteRoute('GET /console/api/passkeys', {
-    handle: async ({ db }: { db: Database }, { session: { accountId } }) => ({
+    handle: async ({ db }: PageDeps, { session: { accountId } }) => ({
       items: await listPasskeys(db, accountId),
       next: null,
     }),
@@ -79,14 +79,14 @@ export const PASSKEY_ROUTES = [
   siteRoute('PATCH /console/api/passkeys/:id', {
     params: ParamsSchema,
     body: Type.Object({ name: NameSchema }),
-    handle: async ({ db }: { db: Database }, { params, body, session: { accountId } }) => {
+    handle: async ({ db }: PageDeps, { params, body, session: { accountId } }) => {
       if (await renamePasskey(db, params.id, accountId, body.name)) return {};
       throw noSuchPasskey();
     },
   }),
   siteRoute('DELETE /console/api/passkeys/:id', {
     params: ParamsSchema,
-    handle: async ({ db }: { db: Database }, { params, session: { accountId } }) => {
+    handle: async ({ db }: PageDeps, { params, session: { accountId } }) => {
       if (await removePasskey(db, params.id, accountId)) return {};
       throw noSuchPasskey();
     },

@@ -1,5 +1,4 @@
 import { Type } from 'typebox';
-import type { Database } from '../../database/database.ts';
 import type { SendMail } from '../../mail/mailer.ts';
 import { challengeOptions } from '../../sign-in/check-passkey.ts';
 import {
@@ -9,14 +8,12 @@ import {
   proveByPasskey,
   sendProofCode,
 } from '../../sign-in/proofs.ts';
-import { siteRoute } from '../route.ts';
+import { type PageDeps, siteRoute } from '../route.ts';
 import { placeOf } from '../tell-owner.ts';
 import { ResponseSchema } from './passkeys.ts';
 
-interface ProofDeps {
-  db: Database;
+interface ProofDeps extends PageDeps {
   sendMail: SendMail;
-  publicUrl(): string;
 }
 
 const ActSchema = Type.Unsafe<Act>(Type.Union(Object.keys(ACTS).map((act) => Type.Literal(act))));

@@ -13,7 +13,7 @@ import {
 } from '../../ledger/statement.ts';
 import type { BalanceKind, Reason } from '../../ledger/transfer.ts';
 import { limitSchema } from '../../requests/routes.ts';
-import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
+import { ModeSchema, type PageDeps, type ResultOf, siteRoute } from '../route.ts';
 
 export type StatementLine = ResultOf<typeof getStatement>['items'][number];
 
@@ -47,7 +47,7 @@ const getStatement = siteRoute('GET /console/api/statement', {
     cursor: Type.Optional(Type.String({ pattern: '^\\d{1,18}$' })),
     limit: limitSchema(),
   }),
-  handle: async ({ db }: { db: Database }, { query, session: { accountId } }) => {
+  handle: async ({ db }: PageDeps, { query, session: { accountId } }) => {
     const limit = query.limit ?? 50;
     const rows = await movementPage(db, accountId, {
       ...periodOf(query),
@@ -120,7 +120,7 @@ const CSV_CELLS: Record<string, (row: Movement, offers: Map<string, string>) => 
 const getStatementCsv = siteRoute('GET /console/api/statement.csv', {
   rate: { max: 10, seconds: 60 },
   query: PeriodSchema,
-  handle: async ({ db }: { db: Database }, { query, reply, session: { accountId } }) => {
+  handle: async ({ db }: PageDeps, { query, reply, session: { accountId } }) => {
     const { kinds, from, until } = periodOf(query);
     const fileName = query.mode === 'test' ? 'test-credits.csv' : 'credits.csv';
     const period = { kinds, from: from ?? undefined, until: until ?? undefined };

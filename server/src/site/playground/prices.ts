@@ -15,14 +15,13 @@ import {
 } from '../../catalog/models.ts';
 import { PRICE_TABLE, priceOf } from '../../catalog/price.ts';
 import { MODE_FIELDS, REQUIRED_FIELDS } from '../../catalog/request.ts';
-import type { Database } from '../../database/database.ts';
 import { invalidRequest } from '../../kernel/errors.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { splitCredits } from '../../ledger/reserve.ts';
 import { testBalance } from '../../ledger/test-credits.ts';
 import { MAX_UPLOAD_BYTES } from '../../requests/receive-upload.ts';
 import { QUOTA_BYTES } from '../../uploads/quota.ts';
-import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
+import { ModeSchema, type PageDeps, type ResultOf, siteRoute } from '../route.ts';
 
 export type { TestOutcome } from '../../catalog/test-outcomes.ts';
 
@@ -89,7 +88,7 @@ const PricedSchema = Type.Object({
 const getQuote = siteRoute('POST /console/api/price', {
   query: Type.Object({ mode: ModeSchema }),
   body: PricedSchema,
-  handle: async ({ db }: { db: Database }, { body, query, session: { accountId } }) => {
+  handle: async ({ db }: PageDeps, { body, query, session: { accountId } }) => {
     const { model, resolution } = body;
     const durations = body.reference_video_durations;
     const price = priceOf({ ...body, reference_video_urls: durations.map(String) });

@@ -16,7 +16,7 @@ import {
   listAccountTasks,
   parseCursor,
 } from '../../tasks/gallery/account-tasks.ts';
-import { type AsJson, ModeSchema, siteRoute } from '../route.ts';
+import { type AsJson, ModeSchema, type PageDeps, siteRoute } from '../route.ts';
 import { PHASE_LABELS, shownStatus } from './task-words.ts';
 import { dayAfter, startOfDay } from './usage.ts';
 
@@ -108,7 +108,7 @@ function cursorOf(text: string) {
 /** The gallery's filters, including revoked keys: their videos are listed. */
 const readTaskFilters = siteRoute('GET /console/api/task-filters', {
   query: Type.Object({ mode: ModeSchema }),
-  handle: async ({ db }: { db: Database }, { query, session: { accountId } }) => {
+  handle: async ({ db }: PageDeps, { query, session: { accountId } }) => {
     const all = await listKeys(db, accountId);
     const keys = all.filter(({ mode }) => mode === query.mode);
     return { models: [...MODELS], keys: keys.map(({ key_id: id, name }) => ({ id, name })) };

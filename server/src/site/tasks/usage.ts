@@ -4,7 +4,7 @@ import type { Database } from '../../database/database.ts';
 import { type ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { csvLine } from '../../kernel/text/csv.ts';
 import { accountUsage, type UsageRow } from '../../tasks/gallery/account-tasks.ts';
-import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
+import { ModeSchema, type PageDeps, type ResultOf, siteRoute } from '../route.ts';
 
 const DAY_MS = 86_400_000;
 const SHAPE = /^\d{4}-\d\d-\d\d$/;
@@ -51,8 +51,7 @@ const Query = Type.Object({
 const readUsage = siteRoute('GET /console/api/usage', {
   rate: READS,
   query: Query,
-  handle: ({ db }: { db: Database }, { query, session: { accountId } }) =>
-    usageOf(db, accountId, query),
+  handle: ({ db }: PageDeps, { query, session: { accountId } }) => usageOf(db, accountId, query),
 });
 
 const COLUMNS = ['day', 'model', 'surface', 'api_key_id', 'api_key_name'] as const;
@@ -61,10 +60,7 @@ const COUNTS = ['tasks', 'videos', 'failed', 'credits'] as const;
 const downloadUsage = siteRoute('GET /console/api/usage.csv', {
   rate: READS,
   query: Query,
-  handle: async (
-    { db }: { db: Database },
-    { query, reply, session: { accountId } },
-  ): Promise<void> => {
+  handle: async ({ db }: PageDeps, { query, reply, session: { accountId } }): Promise<void> => {
     const { from, to, rows } = await usageOf(db, accountId, query);
     const columns = [...COLUMNS, ...COUNTS];
     const lines = rows.map((row) => csvLine(columns.map((column) => row[column])));

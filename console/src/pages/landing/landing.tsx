@@ -216,7 +216,7 @@ interface PartProps {
 }
 
 /** A section of the landing page: words on the left, the subject on the right. */
-export function Part({ mark, title, text, children }: PartProps) {
+function Part({ mark, title, text, children }: PartProps) {
   return (
     <section class="mx-auto max-w-[76rem] px-4 pt-24 sm:px-8 sm:pt-36">
       <div class="grid gap-x-16 gap-y-9 lg:grid-cols-[minmax(0,5fr)_minmax(0,8fr)]">

@@ -8,27 +8,19 @@ export type Answer =
   | { silent: Array<'A' | 'AAAA'> | 'all'; a?: string[] }
   | { failure: 'servfail' | 'refused' };
 
-/** A DNS server over UDP on a loopback port, which stands in for the servers of the internet. */
-export interface DnsServer {
-  /** `address:port`, as in OUTBOUND_DNS. */
-  address: string;
-  /** Every query so far, such as `A media.test`. */
-  queries: string[];
-  close(): Promise<void>;
-}
-
 const TYPES: Record<number, 'A' | 'AAAA'> = { 1: 'A', 28: 'AAAA' };
 const RCODES = { none: 0, servfail: 2, nxdomain: 3, refused: 5 };
 const CNAME = 5;
 
 /**
+ * Starts a DNS server over UDP, which stands in for the servers of the internet.
  * @param answerTo called with each name, in lower case
  * @param at where it listens; a free port of 127.0.0.1 when not given
  */
 export async function startDnsServer(
   answerTo: (name: string) => Answer | undefined,
   at: { address: string; port: number } = { address: '127.0.0.1', port: 0 },
-): Promise<DnsServer> {
+) {
   const socket = createSocket('udp4');
   const queries: string[] = [];
   socket.on('message', (query, from) => {
@@ -39,9 +31,11 @@ export async function startDnsServer(
   socket.bind(at.port, at.address);
   await once(socket, 'listening');
   return {
+    /** `address:port`, as in OUTBOUND_DNS. */
     address: `${at.address}:${socket.address().port}`,
+    /** Every query so far, such as `A media.test`. */
     queries,
-    close: () => new Promise((resolve) => socket.close(() => resolve())),
+    close: () => new Promise<void>((resolve) => socket.close(() => resolve())),
   };
 }
 

@@ -20,7 +20,7 @@ const PROGRAM = fileURLToPath(new URL('./serve-one.ts', import.meta.url));
 
 const PAUSE_SECONDS = { first: 1, longest: 30 };
 /** A process that ran this long resets the backoff. */
-const SOUND_SECONDS = 60;
+const STABLE_SECONDS = 60;
 
 interface Member {
   /** Such as `api-1` or `worker`. */
@@ -125,7 +125,7 @@ async function keep(member: Member, { log, signal, giveUp, started }: KeepDeps):
     if (signal.aborted) return;
     if (!hasEverStarted && giveUp) return giveUp(code ?? 1);
     const seconds = (performance.now() - startedAt) / 1000;
-    if (seconds > SOUND_SECONDS) pause = PAUSE_SECONDS.first;
+    if (seconds > STABLE_SECONDS) pause = PAUSE_SECONDS.first;
     log.error({ ended: member.name, code, signal: by, pause }, 'a process ended and is restarted');
     await delay(pause * 1000, undefined, { signal }).catch(() => {});
     pause = Math.min(pause * 2, PAUSE_SECONDS.longest);

@@ -8,32 +8,17 @@ import { startService } from '../../src/service.ts';
 import type { GuardedFetchSettings } from '../../src/service-parts.ts';
 import { type Client, client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
-import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
+import { createTestDatabase, quiet } from '../database.ts';
 import { serviceEnvironment } from '../service/service-process.ts';
 import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { TEST_CA_FILE } from '../tls/certificates.ts';
 import { until } from '../until.ts';
 import { makeImage, makeVideo, type TestVideo } from './media-files.ts';
-import { type MediaHost, startMediaHost } from './media-host.ts';
+import { startMediaHost } from './media-host.ts';
 
 /** The whole service in this process, and a host from which it may download. */
-export interface MediaFixture {
-  database: TestDatabase;
-  db: Database;
-  host: MediaHost;
-  /** The service's DATA_DIR. */
-  dataDir: string;
-  /** Where the service listens. */
-  url: string;
-  customer(credits: number): Promise<Client>;
-  /** Waits until the task is in one of these phases; `completed` or `failed` when not given. */
-  settled(taskId: string, ...phases: string[]): Promise<ShownTask>;
-  /** Files in the storage and in the scratch directory. */
-  storedFiles(): Promise<string[]>;
-  /** Stops the service. @throws Error when the audit finds a problem */
-  close(): Promise<void>;
-}
+export type MediaFixture = Awaited<ReturnType<typeof openMediaFixture>>;
 
 /** A task as operators see it. */
 interface ShownTask {
@@ -69,7 +54,7 @@ export async function openMediaFixture(
     environment?: Record<string, string>;
     dataDir?: string;
   } = {},
-): Promise<MediaFixture> {
+) {
   const [database, host, folder, ca] = await Promise.all([
     createTestDatabase(),
     startMediaHost(),
@@ -101,15 +86,18 @@ export async function openMediaFixture(
     host,
     dataDir,
     url: service.url ?? '',
-    customer: async (credits) => {
+    customer: async (credits: number): Promise<Client> => {
       const { secret } = await makeCustomer(db, credits);
       return client(service.url ?? '', secret);
     },
-    settled: (taskId, ...phases) => settled(db, taskId, phases),
-    storedFiles: async () => [
+    /** Waits until the task is in one of these phases; `completed` or `failed` when not given. */
+    settled: (taskId: string, ...phases: string[]) => settled(db, taskId, phases),
+    /** Files in the storage and in the scratch directory. */
+    storedFiles: async (): Promise<string[]> => [
       ...(await filesIn(path.join(dataDir, 'objects'))),
       ...(await filesIn(path.join(dataDir, 'scratch'))),
     ],
+    /** Stops the service. @throws Error when the audit finds a problem */
     async close() {
       await service.stop();
       await host.close();

@@ -30,32 +30,13 @@ export type Behaviour =
   /** Exactly this text instead of an HTTP response, then the connection ends. */
   | { kind: 'raw'; text: string };
 
-/** A request as it arrived. */
 interface SeenRequest {
   path: string;
   headers: http.IncomingHttpHeaders;
 }
 
 /** A real server on a loopback port for tests that download. */
-export interface MediaHost {
-  port: number;
-  /** The URL of a path, with a host name or address of this host; `localhost` when not given. */
-  url(path: string, host?: string): string;
-  /** Sets the behaviour of a path and returns its URL. */
-  serve(path: string, behaviour: Behaviour): string;
-  /** Every request so far, oldest first. */
-  requests: SeenRequest[];
-  /** Connections accepted so far, with a request or without. */
-  connectionCount(): number;
-  /** Bytes written to the connections that are open now. */
-  sentBytes(): number;
-  /** Resolves once no connection is open; rejects when one stays open for 10 seconds. */
-  idle(): Promise<void>;
-  /** Resolves once a request for this path has arrived; rejects after 10 idle seconds. */
-  requested(path: string): Promise<void>;
-  /** Cuts every connection and resolves when the port is free. */
-  close(): Promise<void>;
-}
+export type MediaHost = Awaited<ReturnType<typeof startMediaHost>>;
 
 /**
  * Starts a host on `address` (127.0.0.1), with TLS unless `tls` is false, on a free port unless one
@@ -63,7 +44,7 @@ export interface MediaHost {
  */
 export async function startMediaHost(
   options: { tls?: boolean; address?: string; port?: number } = {},
-): Promise<MediaHost> {
+) {
   const behaviours = new Map<string, Behaviour>();
   const requests: SeenRequest[] = [];
   const server = await createServer(options.tls ?? true);
@@ -80,18 +61,25 @@ export async function startMediaHost(
   const url = (path: string, host = 'localhost') => `${scheme}://${host}:${port}${path}`;
   return {
     port,
+    /** The URL of a path, with a host name or address of this host; `localhost` when not given. */
     url,
-    serve(path, behaviour) {
+    /** Sets the behaviour of a path and returns its URL. */
+    serve(path: string, behaviour: Behaviour) {
       behaviours.set(path, behaviour);
       return url(path);
     },
+    /** Every request so far, oldest first. */
     requests,
+    /** Connections accepted so far, with a request or without. */
     connectionCount: () => connections.count,
+    /** Bytes written to the connections that are open now. */
     sentBytes: () => [...connections.open].reduce((sum, socket) => sum + socket.bytesWritten, 0),
+    /** Resolves once no connection is open; rejects when one stays open for 10 seconds. */
     async idle() {
       while (connections.open.size > 0) await once(server, 'gone', patience());
     },
-    async requested(path) {
+    /** Resolves once a request for this path has arrived; rejects after 10 idle seconds. */
+    async requested(path: string) {
       while (!requests.some((request) => request.path === path))
         await once(server, 'seen', patience());
     },

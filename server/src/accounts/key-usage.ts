@@ -1,4 +1,4 @@
-import { namedStatement, type Queryable, statement } from '../database/database.ts';
+import { namedStatement, type Queryable, query } from '../database/database.ts';
 import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
 import { networkOf } from './client-network.ts';
@@ -100,7 +100,7 @@ export interface RequestsOfDay {
   requests: number;
 }
 
-const REQUESTS = statement(
+const readRequests = query<[keyIds: string[], days: number], RequestsOfDay & { id: string }>(
   'key_requests',
   `select k.id, d.day::date::text as day, coalesce(r.requests, 0)::int8 as requests
    from unnest($1::text[]) as k (id)
@@ -116,9 +116,7 @@ export async function recentRequests(
   keyIds: string[],
   days: number,
 ): Promise<Map<string, RequestsOfDay[]>> {
-  const rows = await db.query<RequestsOfDay & { id: string }>(REQUESTS, [keyIds, days]);
-  const byKey = Map.groupBy(rows, ({ id }) => id);
-  return new Map(
-    [...byKey].map(([id, own]) => [id, own.map(({ day, requests }) => ({ day, requests }))]),
-  );
+  const byKey = new Map(keyIds.map((id): [string, RequestsOfDay[]] => [id, []]));
+  for (const { id, ...ofDay } of await readRequests(db, keyIds, days)) byKey.get(id)?.push(ofDay);
+  return byKey;
 }

@@ -1,6 +1,6 @@
 import { ACCOUNT_STATE, type AccountState, joinAccount } from '../../accounts/account-sql.ts';
-import { first, type Queryable, queryFirst, statement } from '../../database/database.ts';
-import { inScope, type ScopeColumns, type StripeScope } from '../stripe-client.ts';
+import { type Queryable, queryFirst } from '../../database/database.ts';
+import { inScope, type ScopeColumns, type StripeMode, type StripeScope } from '../stripe-client.ts';
 
 export interface Subscription extends AccountState, ScopeColumns {
   id: string;
@@ -35,7 +35,10 @@ export const readSubscription = queryFirst<[id: string], Subscription>(
   `${SUBSCRIPTIONS} where s.id = $1`,
 );
 
-const NEWEST = statement(
+const readNewest = queryFirst<
+  [accountId: string, StripeMode | null, account: string | null],
+  Subscription
+>(
   'subscription_newest',
   `${SUBSCRIPTIONS} where s.account_id = $1 and s.state <> 'expired'
      and ${inScope('s', '$2', '$3')}
@@ -43,10 +46,6 @@ const NEWEST = statement(
 );
 
 /** Even if it has ended; without a scope, in any. */
-export async function subscriptionOf(
-  db: Queryable,
-  accountId: string,
-  scope?: StripeScope,
-): Promise<Subscription | undefined> {
-  return first<Subscription>(db, NEWEST, [accountId, scope?.mode ?? null, scope?.account ?? null]);
+export function subscriptionOf(db: Queryable, accountId: string, scope?: StripeScope) {
+  return readNewest(db, accountId, scope?.mode ?? null, scope?.account ?? null);
 }

@@ -132,6 +132,10 @@ test('over HTTP no text is read as a path of the service', async () => {
     assert.equal(refused.isError, true, image_url);
     assert.equal(refused.data?.code ?? 'invalid_request', 'invalid_request', refused.text);
   }
+  // The schema takes this for an address; the client alone would read it as a path.
+  const input = { mode: 'image-to-video', prompt: 'A boat', image_url: 'c:/picture.png' };
+  const refused = await call(client, 'generate_video', { ...input, request_id: 'from-file' });
+  assert.equal(refused.data?.code, 'invalid_request', refused.text);
   assert.deepEqual(await uploadsOf(), []);
 });
 

@@ -38,18 +38,18 @@ export function openUploadSlots({
 } = {}) {
   const taken = new Set<UploadSlot>();
   const rate = ({ arrived, since }: UploadSlot) => arrived / (seconds() - since);
-  const mayGoTo = (requester: UploadRequester) => (slot: UploadSlot) =>
+  const canBeTakenBy = (requester: UploadRequester) => (slot: UploadSlot) =>
     isArriving(slot) &&
     (requester.isPaying || !slot.isPaying) &&
     seconds() - slot.since >= graceSeconds &&
     rate(slot) < SLOW_UPLOAD.bytesPerSecond;
   const slowestFor = (requester: UploadRequester) =>
-    [...taken].filter(mayGoTo(requester)).sort((one, other) => rate(one) - rate(other))[0];
+    [...taken].filter(canBeTakenBy(requester)).sort((one, other) => rate(one) - rate(other))[0];
   return {
     /** @throws ApiError `service_busy` */
     async run<T>(requester: UploadRequester, work: (slot: UploadSlot) => Promise<T>): Promise<T> {
       const own = [...taken].filter(({ mailbox }) => mailbox === requester.mailbox).length;
-      if (UPLOADS_AT_ONCE.all - taken.size <= keptFrom(requester, own)) {
+      if (UPLOADS_AT_ONCE.all - taken.size <= reservedForOthers(requester, own)) {
         const slowest = own === 0 ? slowestFor(requester) : undefined;
         if (!slowest) throw busy('Too many files are being uploaded at the moment.');
         taken.delete(slowest);
@@ -63,7 +63,7 @@ export function openUploadSlots({
 }
 
 /** How many free slots are reserved for others. */
-function keptFrom({ isPaying }: UploadRequester, own: number): number {
+function reservedForOthers({ isPaying }: UploadRequester, own: number): number {
   const { ofMailbox, first, paying, all } = UPLOADS_AT_ONCE;
   if (own >= ofMailbox) return all;
   if (own > 0) return first;

@@ -26,15 +26,15 @@ export const NEW_EVENT_ID = `'evt_' || replace(gen_random_uuid()::text, '-', '')
  * surface, phase). They write the events of tasks that ended or were held, for each endpoint that
  * chose them, so an event is committed with its cause.
  */
-export const EVENTS_OF_MOVED = `heard as materialized (
+export const EVENTS_OF_MOVED = `chosen as materialized (
      select id, account_id, '${TASK}' || phase as type, ${MODE_OF_SURFACE} as mode,
        ${NEW_EVENT_ID} as event_id
      from moved where phase in (${EVENT_PHASES})),
    events as (
      insert into webhook_deliveries (event_id, endpoint_id, type, task_id, due_at)
-     select heard.event_id, e.id, heard.type, heard.id, ${FIRST_DUE}
-     from heard join webhook_endpoints e on e.account_id = heard.account_id
-       and e.mode = heard.mode and heard.type = any(e.events)
+     select chosen.event_id, e.id, chosen.type, chosen.id, ${FIRST_DUE}
+     from chosen join webhook_endpoints e on e.account_id = chosen.account_id
+       and e.mode = chosen.mode and chosen.type = any(e.events)
        and e.disabled_at is null and e.deleted_at is null)`;
 
 const RECORD = namedStatement(

@@ -1,4 +1,4 @@
-import { holdForgotten } from '../../attempts/forgotten.ts';
+import { holdLostAttempts } from '../../attempts/lost-attempts.ts';
 import type { Database, Transaction } from '../../database/database.ts';
 import { beginRecovery, endRecovery, readLineage } from '../../database/lineage.ts';
 import { lastGrantAt } from '../../ledger/overview.ts';
@@ -116,7 +116,7 @@ async function recoverRestored(
   return db.transaction(async (tx) => {
     const credits = { what: 'credits granted or adjusted', last_known: await lastGrantAt(tx) };
     const replayAfter = [credits, ...(await lastKnown(tx))];
-    const heldTasks = nothingLost ? [] : await holdForgotten(tx, reason);
+    const heldTasks = nothingLost ? [] : await holdLostAttempts(tx, reason);
     const details = { nothing_lost: nothingLost, held_tasks: heldTasks.length };
     await recordAction(tx, action, { target: 'database', details });
     await endRecovery(tx, lineage);

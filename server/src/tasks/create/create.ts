@@ -66,7 +66,7 @@ const LIMITS = {
  */
 export function taskCreator(deps: CreateDeps): (checked: CheckedRequest) => Promise<Created> {
   const lanes = openLanes(deps);
-  const createFree = batch<CheckedRequest, Created | ApiError | undefined>({
+  const createWithoutWaiting = batch<CheckedRequest, Created | ApiError | undefined>({
     ...LIMITS,
     name: 'create',
     concurrency: MAX_TRANSACTIONS,
@@ -74,9 +74,9 @@ export function taskCreator(deps: CreateDeps): (checked: CheckedRequest) => Prom
     laneOf: accountOf,
     work: (requests) => createGroup(deps, requests, 'skip'),
   });
-  const tryFree = async (checked: CheckedRequest) => {
+  const tryWithoutWaiting = async (checked: CheckedRequest) => {
     if (mayWait(checked) || lanes.has(accountOf(checked))) return undefined;
-    return createFree(checked).catch((error: unknown) => {
+    return createWithoutWaiting(checked).catch((error: unknown) => {
       if (error instanceof ApiError) throw error;
       // It may have committed.
       if (isDatabaseUnavailable(error)) throw failedCreate(deps.log, error);
@@ -85,7 +85,7 @@ export function taskCreator(deps: CreateDeps): (checked: CheckedRequest) => Prom
     });
   };
   return async (checked) => {
-    const outcome = (await tryFree(checked)) ?? (await lanes.create(checked));
+    const outcome = (await tryWithoutWaiting(checked)) ?? (await lanes.create(checked));
     if (outcome instanceof ApiError) throw outcome;
     return outcome;
   };
@@ -107,7 +107,7 @@ function keyOf({ binding: { accountId, surface, idempotencyKey } }: CheckedReque
 interface Lane {
   creates: number;
   /** Set when a create failed on the database: those queued behind it fail at once. */
-  gaveUp?: ApiError;
+  failure?: ApiError;
 }
 
 /** One transaction at a time per account. */
@@ -122,7 +122,7 @@ function openLanes(deps: CreateDeps) {
     isOfOneLane: true,
     async work(items) {
       const lane = items[0]?.lane;
-      if (lane?.gaveUp) throw lane.gaveUp;
+      if (lane?.failure) throw lane.failure;
       try {
         return await createAccountGroup(
           deps,
@@ -130,7 +130,7 @@ function openLanes(deps: CreateDeps) {
         );
       } catch (cause) {
         const error = failedCreate(deps.log, cause);
-        if (lane) lane.gaveUp = error;
+        if (lane) lane.failure = error;
         throw error;
       }
     },

@@ -44,7 +44,7 @@ const INSERT = namedStatement(
  * were not accepted when the recovery began. Each gets an attempt that stands in for the lost ones;
  * only a callback, a found job or an operator ends it.
  */
-export async function holdForgotten(tx: Transaction, reason: string): Promise<string[]> {
+export async function holdLostAttempts(tx: Transaction, reason: string): Promise<string[]> {
   await tx.query(LOCK_ATTEMPTS);
   const tasks = await tx.query<Task>(LEASE);
   const cause = { restored: reason };

@@ -13,7 +13,7 @@ import { readTask } from '../tasks/task.ts';
 import { Superseded } from '../tasks/transitions.ts';
 import { claimDue } from '../worker/claim.ts';
 import { currentAttempt, insertAttempt } from './attempts.ts';
-import { holdForgotten } from './forgotten.ts';
+import { holdLostAttempts } from './lost-attempts.ts';
 
 const fixture = await openTaskFixture();
 const { db } = fixture;
@@ -24,7 +24,7 @@ const begin = () => db.transaction((tx) => beginRecovery(tx, 'a test'));
 async function recover(): Promise<string[]> {
   const lineage = await readLineage(db);
   return db.transaction(async (tx) => {
-    const ids = await holdForgotten(tx, 'a test');
+    const ids = await holdLostAttempts(tx, 'a test');
     await endRecovery(tx, lineage);
     return ids;
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { audit } from '../../server/src/operator/audit.ts';
 import { makeCustomer } from '../../server/test/customer.ts';
 import { imageBytes } from '../../server/test/media/media-fixture.ts';
@@ -218,10 +218,15 @@ test('what is missing, and what became of the request, comes into sight', async 
   assert.ok(await prompt.evaluate((field) => field === document.activeElement));
   await fillIn(page, 'A lighthouse at dawn');
   await generate(page).click();
-  const result = page.getByRole('heading', { name: 'Your video' });
-  await result.waitFor();
-  const top = () => result.evaluate((heading) => heading.getBoundingClientRect().top);
-  await until(top, (at) => at >= 0 && at < 760);
+  const isInSight = (shown: Locator) =>
+    until(
+      () => shown.evaluate((it) => it.getBoundingClientRect().top),
+      (top) => top >= 0 && top < 760,
+    );
+  await isInSight(page.getByRole('heading', { name: 'Your video' }));
+  await page.getByText('Frames', { exact: true }).click();
+  await generate(page).click();
+  await isInSight(page.getByText('This mode needs at least one file here.'));
 });
 
 test('the form and the samples stay where they are, results stand beside them', async () => {

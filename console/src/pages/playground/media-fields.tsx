@@ -100,7 +100,7 @@ function MediaList(props: ListProps) {
       {filled.length < most && (
         <MediaSlot key={`empty-${filled.length}`} {...slot} label={label} medium={failed} />
       )}
-      <Problem>{error}</Problem>
+      {error && <Problem>{error}</Problem>}
     </div>
   );
 }

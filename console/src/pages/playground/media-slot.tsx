@@ -188,7 +188,7 @@ function EmptySlot(props: EmptyProps) {
     >
       <FileInput {...props} />
       <AddressInput {...props} />
-      <Problem>{medium?.error}</Problem>
+      {medium?.error && <Problem>{medium.error}</Problem>}
     </div>
   );
 }

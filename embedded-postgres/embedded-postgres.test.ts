@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { Client } from 'pg';
+import { findBinaries } from './binaries.ts';
+import { ensureCluster } from './cluster.ts';
 import { openEmbeddedDatabase } from './embedded-postgres.ts';
 import { EmbeddedPostgresError } from './error.ts';
+import { makeFolder } from './folder.ts';
+import { chooseOsUser } from './os-user.ts';
 import { openInOtherProcess, spawnOpener, until } from './test/other-process.ts';
 import { silentLog as log } from './test/silent-log.ts';
 
@@ -289,6 +293,19 @@ test('a failed start is a one-line error with the cause, and does not block the 
     return true;
   });
   assert.equal((await open(t, dataDir)).startedHere, true);
+});
+
+test('an initdb that ends early leaves no cluster, and the next start makes one', async (t) => {
+  const dataDir = await emptyFolder(t);
+  const folder = await makeFolder(dataDir);
+  const initdb = join(dataDir, 'initdb');
+  const ending = '#!/bin/sh\nmkdir "$2" && echo 18 >"$2/PG_VERSION"; exit 1\n';
+  await writeFile(initdb, ending, { mode: 0o755 });
+  const binaries = { ...(await findBinaries()), initdb };
+  const osUser = await chooseOsUser(folder, binaries);
+  await assert.rejects(ensureCluster(folder, osUser, binaries, false), /can't be created/);
+  assert.equal(existsSync(folder.cluster), false);
+  assert.equal((await open(t, dataDir)).created, true);
 });
 
 test('a folder that can not be used is a one-line error', async (t) => {

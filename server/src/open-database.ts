@@ -10,7 +10,6 @@ import type { Log } from './kernel/log.ts';
 /** For operator commands: a long listing may take longer than a request. */
 const COMMAND_POOL = { connections: 4, statementSeconds: 30 };
 
-/** An open database with a schema that this program can work on. */
 export interface OpenedDatabase {
   url: string;
   /** Postgres itself, for sessions such as LISTEN. Equals `url` without a pooler. */
@@ -26,7 +25,6 @@ interface OpenOptions {
   log: Log;
   /** Otherwise an older schema is refused. A new embedded database is always migrated. */
   migrates: boolean;
-  /** Refuses a data folder without a database. */
   mustExist?: boolean;
   report?: (text: string) => void;
   /** See {@link openDatabase}; the default suits an operator command. */

@@ -3,7 +3,6 @@ import { describePublicApi } from './http/openapi/openapi.ts';
 
 export const OPENAPI_FILE = new URL('../../openapi.json', import.meta.url);
 
-/** The deterministic text of openapi.json, built from the endpoints. */
 export async function openApiText(): Promise<string> {
   return `${JSON.stringify(await describePublicApi(), null, 2)}\n`;
 }

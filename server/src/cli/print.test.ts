@@ -3,26 +3,26 @@ import { test } from 'node:test';
 import { RowStream } from '../operator/verb/verb.ts';
 import { printPlain, printRows } from './print.ts';
 
-test('an object is printed as one line per member, with aligned values', () => {
-  const text = printPlain({ id: 'key_1', created: new Date(0), name: null, tags: [] });
-  assert.equal(
-    text,
+for (const [title, result, expected] of [
+  [
+    'an object is one line per member, with aligned values',
+    { id: 'key_1', created: new Date(0), name: null, tags: [] },
     'id       key_1\ncreated  1970-01-01T00:00:00.000Z\nname     -\ntags     none\n',
-  );
-});
-
-test('a nested object or a list of texts is printed as JSON', () => {
-  assert.equal(printPlain({ paid: { available: 5 } }), 'paid  {"available":5}\n');
-  assert.equal(printPlain({ problems: ['a'] }), 'problems  ["a"]\n');
-});
-
-test('a list is printed as a table with the names in the first line', () => {
-  const rows = [
-    { id: 'a', name: 'first' },
-    { id: 'bbb', name: undefined },
-  ];
-  assert.equal(printPlain(rows), 'id   name\na    first\nbbb  -\n');
-});
+  ],
+  ['a nested object is JSON', { paid: { available: 5 } }, 'paid  {"available":5}\n'],
+  ['a list of texts is JSON', { problems: ['a'] }, 'problems  ["a"]\n'],
+  [
+    'a list is a table',
+    [
+      { id: 'a', b: 1 },
+      { id: 'cc', b: null },
+    ],
+    'id  b\na   1\ncc  -\n',
+  ],
+  ['an empty list is "None."', [], 'None.\n'],
+] as const) {
+  test(`printed for people, ${title}`, () => assert.equal(printPlain(result), expected));
+}
 
 test('amounts of money are printed as they are charged, in all rows and sections', () => {
   const order = { price: 500, currency: 'ugx', refunded: 0, credits: 500, amount: null };
@@ -30,10 +30,6 @@ test('amounts of money are printed as they are charged, in all rows and sections
     'price     UGX\u00a05\ncurrency  ugx\nrefunded  UGX\u00a00\ncredits   500\namount    -\n';
   assert.equal(printPlain(order), plain);
   assert.match(printPlain([order, { ...order, currency: 'huf' }]), /HUF\u00a05\.00/);
-});
-
-test('an empty list is printed as "None."', () => {
-  assert.equal(printPlain([]), 'None.\n');
 });
 
 test('a list of objects within a result is printed as a section with numbered entries', () => {

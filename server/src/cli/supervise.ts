@@ -15,7 +15,6 @@ import { FIRST_PROCESS_CONNECTIONS, warnOfConnections } from './connection-budge
 import type { StopRequest } from './stop-request.ts';
 import { welcome } from './welcome.ts';
 
-/** The program of each child process; its argument is the process's name. */
 const PROGRAM = fileURLToPath(new URL('./serve-one.ts', import.meta.url));
 
 const PAUSE_SECONDS = { first: 1, longest: 30 };
@@ -111,7 +110,6 @@ interface KeepDeps {
   started?: (url: string) => void;
 }
 
-/** Restarts a process until the signal aborts and it has ended. */
 async function keep(member: Member, { log, signal, giveUp, started }: KeepDeps): Promise<void> {
   let pause = PAUSE_SECONDS.first;
   let hasEverStarted = false;
@@ -132,7 +130,6 @@ async function keep(member: Member, { log, signal, giveUp, started }: KeepDeps):
   }
 }
 
-/** Runs a process until it ends. @returns its exit code, or the signal that ended it */
 async function run(member: Member, started: (url: string, pid: number | undefined) => void) {
   cluster.setupPrimary({ exec: PROGRAM, args: [member.name] });
   const worker = cluster.fork();

@@ -7,10 +7,8 @@ import { parseS3Url } from '../storage/s3/settings.ts';
 // The settings of operator commands. They load no provider, which would add half to a command's
 // time.
 
-/** The settings that locate the database; operator commands need no others. */
 export type DatabaseConfig = ReturnType<typeof readDatabaseConfig>;
 
-/** @throws UsageError, one line, when a URL is malformed */
 export function readDatabaseConfig(env: Environment = process.env) {
   const config = {
     dataDir: path.resolve(read(env, 'DATA_DIR', './.data')),
@@ -18,7 +16,6 @@ export function readDatabaseConfig(env: Environment = process.env) {
     databaseUrl: databaseUrl(env, 'DATABASE_URL'),
     /** Postgres itself, if `databaseUrl` is a connection pooler; undefined: it isn't. */
     databaseDirectUrl: databaseUrl(env, 'DATABASE_DIRECT_URL'),
-    /** How statements are sent through the pooler. */
     poolerStatements: choice(env, 'POOLER_STATEMENTS', 'named', ['named', 'unnamed']),
   };
   if (config.databaseDirectUrl !== undefined && config.databaseUrl === undefined) {
@@ -40,7 +37,6 @@ function databaseUrl(env: Environment, name: string): string | undefined {
   return text;
 }
 
-/** The location that STORAGE_URL names, by default a folder under DATA_DIR. */
 export function readStorageSettings(env: Environment = process.env): StorageSettings {
   const text = read(env, 'STORAGE_URL', '');
   const folder = path.join(path.resolve(read(env, 'DATA_DIR', './.data')), 'objects');

@@ -43,11 +43,8 @@ function hostRules(env: Environment) {
   const deny = parsed('OUTBOUND_DENY', parseDenyList);
   const clientHosts = { allow: parsed('OUTBOUND_ALLOW', parseAllowList), deny };
   return {
-    /** For URLs in client requests. */
     clientHosts,
-    /** For webhook endpoints. */
     webhookHosts: { ...clientHosts, ports: parsed('WEBHOOK_PORTS', parsePorts, '443,1024-65535') },
-    /** For providers' URLs. */
     providerHosts: { allow: parsed('PROVIDER_ALLOW', parseAllowList), deny },
   };
 }
@@ -137,7 +134,6 @@ export function readConfig(env: Environment = process.env) {
     ...readDatabaseConfig(env),
     /** How many processes serve the API; 1: no child processes. */
     processes,
-    /** The pool size of each process. */
     databaseConnections: wholeNumber(env, 'DATABASE_CONNECTIONS', connectionsEach(processes), {
       min: 4,
       max: 1000,
@@ -149,7 +145,6 @@ export function readConfig(env: Environment = process.env) {
     /** Whether a worker may start on a database that can lose commits. */
     databaseVolatile: yesOrNo(env, 'DATABASE_VOLATILE', 'no'),
     roles: roles(env),
-    /** Gets new tasks. */
     provider,
     /** Tasks stay with the provider that got them. */
     configuredProviders: readProviders(env, provider),
@@ -168,16 +163,13 @@ export function readConfig(env: Environment = process.env) {
     historyDays: historyDays(env),
     /** Which frames of an output are decoded before it is stored. */
     outputFrames: outputFrames(env),
-    /** Whether workers draw a poster of each output, for the website. */
     drawsPosters: yesOrNo(env, 'POSTERS', 'yes'),
     /** How long the API still accepts requests after a shutdown has begun. */
     drainSeconds: number(env, 'DRAIN_SECONDS', 1),
     shutdownSeconds: number(env, 'SHUTDOWN_SECONDS', 30),
     logLevel: choice(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
     website: readWebsite(env),
-    /** undefined: nothing is on sale; operators grant credits. */
     stripe: readBilling(env),
-    /** undefined: tracing is off. */
     tracing: readTracing(env),
   };
   if (config.pollMaxSeconds < config.pollMinSeconds) {

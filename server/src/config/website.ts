@@ -61,7 +61,6 @@ function mail(env: Environment): MailSettings | undefined {
   };
 }
 
-/** A client id and its secret; undefined if neither is set. */
 function client(env: Environment, name: string) {
   const clientId = secret(env, `${name}_CLIENT_ID`);
   const clientSecret = secret(env, `${name}_CLIENT_SECRET`);
@@ -98,14 +97,12 @@ function issuerSettings(env: Environment): IssuerSettings {
   };
 }
 
-/** @throws UsageError, one line that names the variable, when a value is malformed */
 export function readWebsite(env: Environment) {
   return {
     /** Operators' e-mail addresses, in lower case. */
     adminEmails: adminEmails(env),
     /** The trusted reverse proxies, in Fastify's format; undefined: none. */
     trustedProxies: trustedProxies(env),
-    /** Promotional credits for a new account. */
     signupCredits: wholeNumber(env, 'SIGNUP_CREDITS', 0, { min: 0, max: 1_000_000 }),
     /** undefined: mails are printed in the log. */
     mail: mail(env),

@@ -25,7 +25,6 @@ export function statement(name: string, text: string): Statement {
   return made;
 }
 
-/** The named statements of the modules imported so far. */
 export function namedStatements(): Statement[] {
   return [...named.values()];
 }
@@ -59,7 +58,6 @@ export function namedStatement<Parameter extends string>(
   return { ...statement(name, positional), values };
 }
 
-/** The database itself, or one open transaction: both run statements. */
 export interface Queryable {
   /**
    * Runs a statement. `Row` is the shape of the statement's columns; it is not checked.
@@ -126,7 +124,6 @@ interface Session {
   pool: ConnectionPool;
   client: LentConnection;
   seconds: number | undefined;
-  /** Whether the server refused one of its statements. */
   wasRefused: boolean;
 }
 
@@ -232,7 +229,6 @@ async function commit(session: Session): Promise<void> {
   throw new Error('the transaction was rolled back: one of its statements had failed');
 }
 
-/** The first row; undefined if there is none. */
 export async function first<Row extends object>(
   db: Queryable,
   sql: Statement,
@@ -312,7 +308,6 @@ export async function together<Results extends unknown[]>(
   return Promise.all(begun) as Promise<Results>;
 }
 
-/** The constraint or unique index that a statement violated. */
 export function violatedConstraint(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError && error.code?.startsWith('23')
     ? error.constraint

@@ -52,19 +52,18 @@ test('a store that fails in every way: no request gets a 500, and no task is los
   for (const what of ['NoSuchBucket', 'ExpiredToken', 'SlowDown']) {
     assert.match(service.output(), new RegExp(what));
   }
-  await assertNamesNoProvider({ db, service, s3, host });
+  await assertNamesNoProvider(db, service, s3, host);
   await service.kill('SIGTERM');
   await database.close();
 });
 
 /** A create whose file the store does not take, at a provider that was never asked. */
-async function assertNamesNoProvider(site: {
-  db: Database;
-  service: ServiceProcess;
-  s3: SimulatedS3;
-  host: MediaHost;
-}): Promise<void> {
-  const { db, service, s3, host } = site;
+async function assertNamesNoProvider(
+  db: Database,
+  service: ServiceProcess,
+  s3: SimulatedS3,
+  host: MediaHost,
+): Promise<void> {
   const bytes = await imageBytes('png', 640, 360);
   const imageUrl = host.serve('/frame.png', { kind: 'bytes', bytes });
   const customer = client(service.url, (await makeCustomer(db, 1000)).secret);

@@ -66,7 +66,7 @@ test('two APIs and two workers share fewer sessions than each would open', { ski
   await using other = await start('api');
   await using worker = await start('worker');
   await using _second = await start('worker');
-  const { accountId, secret } = await makeCustomer(database.db, 10 * CREDITS);
+  const { secret } = await makeCustomer(database.db, 10 * CREDITS);
   const create = (turn: number) => client((turn % 2 ? one : other).url, secret).create(SMALLEST);
   const responses = await Promise.all(Array.from({ length: 25 }, (_, turn) => create(turn)));
   const statuses = responses.map(({ status }) => status).sort();
@@ -79,7 +79,6 @@ test('two APIs and two workers share fewer sessions than each would open', { ski
   const listening = await sql(database.db, `select from pg_locks where locktype = 'advisory'`);
   assert.deepEqual(listening, [], 'no lock is left to a session of the pooler');
   assert.doesNotMatch(worker.output(), /notify|LISTEN/i);
-  assert.ok(accountId);
 });
 
 test('the service goes on after its pooler was lost', { skip }, async (t) => {

@@ -31,7 +31,6 @@ export function numberOf(name: string): string {
   return name.slice(0, 4);
 }
 
-/** @throws Error when the name or the header is wrong */
 function parseMigration(name: string, stored: string): MigrationFile {
   if (!/^\d{4}_[a-z0-9_]+\.sql$/.test(name)) {
     throw new Error(`${name}: the name of a migration is like 0002_some_words.sql`);

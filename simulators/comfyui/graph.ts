@@ -9,9 +9,11 @@ const GraphSchema = Type.Record(
 type Graph = Static<typeof GraphSchema>;
 
 /** The nodes this server has installed. */
-const LOADERS = ['LoadImage', 'LoadVideo'];
-const SAVERS = ['SaveVideo', 'VHS_VideoCombine'];
-const OTHERS = [
+const LOADER = 'LoadImage';
+const SAVER = 'SaveVideo';
+const INSTALLED = new Set([
+  LOADER,
+  SAVER,
   'UNETLoader',
   'CLIPLoader',
   'VAELoader',
@@ -22,8 +24,7 @@ const OTHERS = [
   'VAEDecode',
   'CreateVideo',
   'LoadImageFromUrl',
-];
-const INSTALLED = new Set([...LOADERS, ...SAVERS, ...OTHERS]);
+]);
 
 /** An error in ComfyUI's format; `nodes` has the errors of single nodes. */
 export interface GraphError {
@@ -38,7 +39,6 @@ export interface Workload {
   graph: Graph;
   prompt: string;
   outputSpec: OutputSpec;
-  saver: 'SaveVideo' | 'VHS_VideoCombine';
   filenamePrefix: string;
 }
 
@@ -56,7 +56,7 @@ export function readGraph(
     const message = `Node '${unknown.class_type}' not found. The custom node may not be installed.`;
     return { type: 'missing_node_type', message };
   }
-  const saver = nodes.find((node) => SAVERS.includes(node.class_type));
+  const saver = nodes.find((node) => node.class_type === SAVER);
   if (!saver) return { type: 'prompt_no_outputs', message: 'Prompt has no outputs' };
   return missingFiles(value, isUploaded) ?? workloadOf(value, saver);
 }
@@ -64,8 +64,8 @@ export function readGraph(
 function missingFiles(graph: Graph, isUploaded: (file: string) => boolean): GraphError | undefined {
   const nodes: Record<string, unknown> = {};
   for (const [id, { class_type, inputs }] of Object.entries(graph)) {
-    const file = String(inputs.image ?? inputs.file ?? '');
-    if (!LOADERS.includes(class_type) || isUploaded(file)) continue;
+    const file = String(inputs.image ?? '');
+    if (class_type !== LOADER || isUploaded(file)) continue;
     const details = `image - Invalid image file: ${file}`;
     const message = 'Custom validation failed for node';
     nodes[id] = { errors: [{ type: 'custom_validation_failed', message, details }], class_type };
@@ -86,7 +86,6 @@ function workloadOf(graph: Graph, saver: Graph[string]): Workload {
     graph,
     prompt: String(encoder?.inputs.text ?? ''),
     outputSpec: { width, height, seconds, audio: false },
-    saver: saver.class_type === 'SaveVideo' ? 'SaveVideo' : 'VHS_VideoCombine',
     filenamePrefix: String(saver.inputs.filename_prefix ?? 'video'),
   };
 }

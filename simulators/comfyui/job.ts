@@ -9,7 +9,6 @@ export const JobSchema = Type.Object({
   promptId: Type.String(),
   number: Type.Integer(),
   graph: Type.Unknown(),
-  saver: Type.Enum(['SaveVideo', 'VHS_VideoCombine']),
   filename: Type.String(),
   subfolder: Type.String(),
   outputSpec: Type.Object({
@@ -70,10 +69,7 @@ export function jobRow(job: ComfyuiJob, word: string): Record<string, unknown> {
 function outputsOf(job: ComfyuiJob, word: string): unknown {
   if (word !== 'completed') return {};
   const { filename, subfolder } = job;
-  const file = { filename, subfolder, type: 'output' };
-  return job.saver === 'SaveVideo'
-    ? { '10': { images: [file], animated: [true] } }
-    : { '10': { gifs: [{ ...file, format: 'video/h264-mp4', frame_rate: 24 }] } };
+  return { '10': { images: [{ filename, subfolder, type: 'output' }], animated: [true] } };
 }
 
 function statusOf(job: ComfyuiJob, word: string): unknown {

@@ -1,4 +1,4 @@
-import type { AspectRatio, Resolution } from './models.ts';
+import { ASPECT_RATIOS, type AspectRatio, type Resolution } from './models.ts';
 
 export interface FrameSize {
   width: number;
@@ -31,4 +31,16 @@ export function frameSize(resolution: Resolution, aspectRatio: AspectRatio): Fra
 
 function turned([width, height]: readonly [number, number]): FrameSize {
   return { width: height, height: width };
+}
+
+/**
+ * The listed ratio that is nearest to the ratio of a picture. The distance is the logarithm of the
+ * quotient, so 2:1 and 1:2 are equally far from 1:1.
+ */
+export function nearestAspectRatio(width: number, height: number): AspectRatio {
+  const distance = (ratio: AspectRatio) => {
+    const [across = 1, down = 1] = ratio.split(':').map(Number);
+    return Math.abs(Math.log(width / height) - Math.log(across / down));
+  };
+  return [...ASPECT_RATIOS].sort((a, b) => distance(a) - distance(b))[0] ?? '16:9';
 }

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { requestOf } from '../../test/requests.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { MODES, type Mode } from './models.ts';
-import { checkRequest, type GenerationRequest, inputsOf } from './request.ts';
+import { checkRequest, type GenerationRequest, inputsOf, storedUrl } from './request.ts';
 
 const PLAIN = requestOf({ prompt: 'a lighthouse at dawn' });
 
@@ -160,4 +160,20 @@ test('the inputs of a request come in the order of its fields, videos with their
     ['reference_video_urls', 0, 'video', 7],
   ]);
   assert.deepEqual(inputsOf(PLAIN), []);
+});
+
+test('an address under the service’s own uploads names an upload, unless it hides something', () => {
+  const own = 'https://video.example.com/uploads';
+  const stored = (url: string) => storedUrl(url, 'https://video.example.com');
+  assert.equal(stored(`${own}/obj_1`), 'upload:obj_1');
+  assert.equal(stored('HTTPS://Video.Example.com:443/uploads/obj_1'), 'upload:obj_1');
+  for (const url of [
+    'https://ada@video.example.com/uploads/obj_1',
+    'https://:secret@video.example.com/uploads/obj_1',
+    'http://video.example.com/uploads/obj_1',
+    'https://video.example.com/other/obj_1',
+    'not an address',
+  ]) {
+    assert.equal(stored(url), url);
+  }
 });

@@ -7,7 +7,6 @@ import type { Storage } from '../storage/storage.ts';
 import type { FieldTable } from './kit/request-fields.ts';
 import type { Adapter } from './provider.ts';
 
-/** A variable that a provider can't work without. */
 export interface NeededVariable {
   variable: string;
   /** The expected value, for the error message: "an API key of fal". */

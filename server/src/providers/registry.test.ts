@@ -58,12 +58,6 @@ test('a malformed value is an error, also of a provider that is not chosen', () 
   assert.throws(() => readProviders({ FAL_QUEUE_URL: 'ftp://x' }, 'local'), /FAL_QUEUE_URL/);
 });
 
-test('a provider is configured by its first needed variable', () => {
-  assert.equal(variablesOf('replicate')[0], 'REPLICATE_API_TOKEN');
-  assert.equal(variablesOf('comfyui')[0], 'COMFYUI_BASE_URL');
-  assert.deepEqual(variablesOf('openai'), []);
-});
-
 test('a misspelt variable of a provider is an error that suggests the nearest name', () => {
   const misspelt = {
     ARK_API_KY: 'ARK_API_KEY',

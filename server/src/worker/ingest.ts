@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { nearestAspectRatio } from '../catalog/aspect-ratio.ts';
+import { nearestAspectRatio } from '../catalog/frame-size.ts';
 import { firstRefusal, type InputRefusal, refusedInputs } from '../catalog/input-refusal.ts';
 import { INPUT_BYTES } from '../catalog/limits.ts';
 import type { AspectRatio } from '../catalog/models.ts';

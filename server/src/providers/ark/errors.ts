@@ -74,12 +74,10 @@ export function arkCause({ code, message }: ArkError): string {
   return truncate(`${code}: ${message ?? ''}`.trim());
 }
 
-/** The error in a body, if it is in Ark's format. */
 export function arkErrorIn(body: unknown): ArkError | undefined {
   return Value.Check(ErrorBodySchema, body) ? body.error : undefined;
 }
 
-/** The status, and Ark's code and message, in one line, for operators. */
 export function arkCauseOf({ status, body }: JsonResponse): string {
   const error = arkErrorIn(body);
   return truncate(`HTTP ${status} ${error ? arkCause(error) : "not in Ark's format"}`);

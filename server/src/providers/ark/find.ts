@@ -15,9 +15,7 @@ const LISTED_SECONDS = 7 * 86_400;
 const PAGE_SIZE = 500;
 const MAX_PAGES = 500;
 
-/**
- * How far Ark's clock may differ from the service's; `created_at` is rounded down to whole seconds.
- */
+/** How far the clocks may differ; `created_at` is rounded down to whole seconds. */
 const CLOCK_SKEW_SECONDS = 5;
 
 /** The prefix of attempt ids (`kernel/ids.ts`), which mark tasks. */
@@ -118,7 +116,6 @@ function scanTasks(
   return readList(api, list, look);
 }
 
-/** Collects, task by task, the candidates for the attempt's job. */
 function collectCandidates(attempt: FindJobInput, model: string) {
   const { attemptId } = attempt.jobSpec;
   const marked: Candidate[] = [];
@@ -132,10 +129,9 @@ function collectCandidates(attempt: FindJobInput, model: string) {
       else if (!mark && isLike(job, attempt, model)) alike.push({ jobId: job.id, by: 'likeness' });
     },
     /**
-     * An attempt may have no mark: marking is off, or was off at its submit, or a gateway in front
-     * of Ark does not echo it. But if marks are sent and the list shows any, an unmarked task is
-     * not one of this service. And a list that was not read to its end may hold the mark, or a
-     * second similar task. So likeness counts in neither case.
+     * An attempt may have no mark: marking is, or was, off, or a gateway does not echo it. But if
+     * marks are sent and the list shows any, an unmarked task is not one of this service. And a
+     * list that was not read to its end may hold the mark, or a second similar task.
      */
     candidates(list: { isMarking: boolean; isWhole: boolean }): Candidate[] {
       const canBeUnmarked = list.isWhole && !(list.isMarking && showsMarks);

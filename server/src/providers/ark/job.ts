@@ -26,7 +26,6 @@ const ArkJobSchema = Type.Object({
 });
 export type ArkJob = Static<typeof ArkJobSchema>;
 
-/** The value as a task; undefined if it is not one. */
 export function arkJob(value: unknown): ArkJob | undefined {
   return Value.Check(ArkJobSchema, value) ? value : undefined;
 }

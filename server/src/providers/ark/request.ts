@@ -15,9 +15,7 @@ export const VOLCENGINE_MODELS: ArkModels = {
   'video-2.0-mini': 'doubao-seedance-2-0-mini-260615',
 };
 
-/**
- * The model ids at BytePlus or Volcengine, by base URL, so that no operator has to configure them.
- */
+/** By base URL, so that no operator has to configure the ids. */
 export function modelsFor(baseUrl: string): ArkModels {
   const host = URL.parse(baseUrl)?.hostname ?? '';
   return host.endsWith('.volces.com') ? VOLCENGINE_MODELS : BYTEPLUS_MODELS;
@@ -59,7 +57,7 @@ export function createBody(jobSpec: JobSpec, models: ArkModels, mark: string | n
   };
 }
 
-/** Ark names roles as the service does. It takes videos only as URLs, so images are URLs too. */
+/** Ark takes videos only as URLs, so images are URLs too. */
 function contentItem({ role, url }: ProviderInput) {
   return role === 'reference_video'
     ? { type: 'video_url', video_url: { url }, role }

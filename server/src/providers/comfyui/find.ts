@@ -48,8 +48,8 @@ async function isInQueue(server: ComfyuiServer, id: string): Promise<boolean> {
 }
 
 /**
- * Finds the job of an attempt by the id that it was posted with. Jobs are in the server's memory,
- * so absence is strong only if that memory is proved to be older than the attempt.
+ * Jobs are in the server's memory, so absence is strong only if that memory is proved to be older
+ * than the attempt.
  */
 export async function findPrompt(
   server: ComfyuiServer,

@@ -71,7 +71,7 @@ export function createComfyui(options: ComfyuiOptions, adapterDeps: ComfyuiDeps)
     find: (attempt) => findPrompt(server, attempt, now),
     read: (jobId) => readPrompt(server, jobId),
     cancel: (jobId) => cancelPrompt(server, jobId),
-    openOutput: (output) => openSavedVideo(output, { server, guardedFetch, maxOutputBytes }),
+    openOutput: (output) => openSavedVideo(output, server, { guardedFetch, maxOutputBytes }),
     stop: () => guardedFetch.close(),
   };
 }

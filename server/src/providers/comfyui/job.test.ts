@@ -104,34 +104,30 @@ function file(filename: string, type = 'output', subfolder = '') {
   return { filename, subfolder, type };
 }
 
-test('videos are found under any name that a node lists them by', () => {
-  const video = file('a_00001_.mp4');
-  for (const kind of ['images', 'gifs', 'video', 'videos']) {
-    const outputs = { '3': { text: ['a cat'] }, '9': { [kind]: [video], animated: [true] } };
-    assert.deepEqual(videoAmong(outputs, ID), video);
-  }
-});
-
-test('a file is a video if its name or its format says so', () => {
-  const odd = { ...file('a.bin'), format: 'video/h264-mp4', frame_rate: 24 };
-  assert.deepEqual(videoAmong({ '9': { gifs: [odd] } }, ID), file('a.bin'));
-  const gif = { ...file('a.gif'), format: 'image/gif' };
-  assert.equal(videoAmong({ '9': { gifs: [gif], images: [file('a.png')] } }, ID), undefined);
-});
-
-test('a video named after the job is chosen before a saved one, and a saved one before a preview', () => {
-  const preview = file('p.mp4', 'temp');
-  const saved = file('s.webm');
+test('the result is a video by its name or format: of the job, else saved, else a preview', () => {
+  const [preview, saved] = [file('p.mp4', 'temp'), file('s.webm')];
   const own = file(`${ID}_00001_.mp4`, 'temp', 'framewright');
-  const outputs = { '1': { images: [preview, saved] }, '2': { gifs: [own] } };
-  assert.deepEqual(videoAmong(outputs, ID), own);
-  assert.deepEqual(videoAmong({ '1': outputs['1'] }, ID), saved);
-  assert.deepEqual(videoAmong({ '1': { images: [preview] } }, ID), preview);
-});
-
-test('outputs that are malformed or hold no files have no video', () => {
-  for (const outputs of [null, undefined, 'a.mp4', [], { '9': null }, { '9': { a: ['b.mp4'] } }]) {
-    assert.equal(videoAmong(outputs, ID), undefined);
+  const odd = { ...file('a.bin'), format: 'video/h264-mp4', frame_rate: 24 };
+  const gif = { ...file('a.gif'), format: 'image/gif' };
+  const listed = ['images', 'gifs', 'video', 'videos'].map((kind): [unknown, object] => {
+    return [{ '3': { text: ['a cat'] }, '9': { [kind]: [saved], animated: [true] } }, saved];
+  });
+  const cases: [outputs: unknown, video?: object][] = [
+    ...listed,
+    [{ '1': { images: [preview, saved] }, '2': { gifs: [own] } }, own],
+    [{ '1': { images: [preview, saved] } }, saved],
+    [{ '1': { images: [preview] } }, preview],
+    [{ '9': { gifs: [odd] } }, file('a.bin')],
+    [{ '9': { gifs: [gif], images: [file('a.png')] } }],
+    [null],
+    [undefined],
+    ['a.mp4'],
+    [[]],
+    [{ '9': null }],
+    [{ '9': { a: ['b.mp4'] } }],
+  ];
+  for (const [outputs, video] of cases) {
+    assert.deepEqual(videoAmong(outputs, ID), video, JSON.stringify(outputs));
   }
 });
 

@@ -78,10 +78,7 @@ export function statusOfHistory(body: unknown, id: string): JobStatus | undefine
   }
 }
 
-/**
- * Whether a job waits or runs, by a response of `/queue`; undefined if the body is not in that
- * format.
- */
+/** By a response of `/queue`; undefined if the body is not in that format. */
 export function isQueued(body: unknown, id: string): boolean | undefined {
   if (!Value.Check(QueueSchema, body)) return undefined;
   return [...body.queue_running, ...body.queue_pending].some(([, promptId]) => promptId === id);

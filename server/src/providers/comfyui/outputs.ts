@@ -1,15 +1,10 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { ByteBudget } from '../../outbound/byte-budget.ts';
-import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
-import { OutboundError } from '../../outbound/refusal.ts';
-import { OUTPUT_BYTES } from '../kit/open-output.ts';
-import { OutputGone, type OutputReference } from '../provider.ts';
+import { type OutputDeps, openOutputAt } from '../kit/open-output.ts';
+import type { OutputReference } from '../provider.ts';
 import type { ComfyuiServer } from './server.ts';
 
-/**
- * A file that a node saved. `format` is a media type; the nodes of the Video Helper Suite set it.
- */
+/** `format` is a media type; the nodes of the Video Helper Suite set it. */
 const FileSchema = Type.Object({
   filename: Type.String({ minLength: 1 }),
   subfolder: Type.Optional(Type.String()),
@@ -62,28 +57,14 @@ export function viewPath(file: OutputReference): string {
 }
 
 /** 404 and 410: the file was deleted. 400: its name leads out of the folders. */
-const GONE = new Set<unknown>([400, 404, 410]);
+const GONE = [400, 404, 410];
 
-/** @throws OutputGone when the server no longer has the file */
-export async function openSavedVideo(
+/** @throws as {@link openOutputAt} */
+export function openSavedVideo(
   output: OutputReference,
-  deps: {
-    server: ComfyuiServer;
-    guardedFetch: GuardedFetch;
-    maxOutputBytes?: number | undefined;
-  },
+  { baseUrl, headers }: ComfyuiServer,
+  deps: OutputDeps,
 ): Promise<AsyncIterable<Uint8Array>> {
-  if (output.filename === undefined) throw new OutputGone('no file was named');
-  const { server, maxOutputBytes = OUTPUT_BYTES } = deps;
-  try {
-    return await deps.guardedFetch.download(server.baseUrl + viewPath(output), {
-      budget: new ByteBudget(maxOutputBytes),
-      plainHttpWhereAllowed: true,
-      comparesDigest: true,
-      headers: server.headers,
-    });
-  } catch (error) {
-    const isGone = error instanceof OutboundError && GONE.has(error.details.http_status);
-    throw isGone ? new OutputGone('the server does not have the file', { cause: error }) : error;
-  }
+  const url = output.filename === undefined ? undefined : baseUrl + viewPath(output);
+  return openOutputAt(url, deps, { headers, gone: GONE });
 }

@@ -4,7 +4,6 @@ import type { ProviderInput } from '../provider.ts';
 import { viewPath } from './outputs.ts';
 import type { ComfyuiServer } from './server.ts';
 
-/** Where the service's own copies of clients' files are. */
 export interface InputFiles {
   open(objectId: string): Promise<AsyncIterable<Uint8Array>>;
   sizeOf(objectId: string): Promise<number | undefined>;

@@ -23,23 +23,17 @@ function filled(inputs: Record<string, unknown>): unknown {
   return { '1': { class_type: 'Any', inputs: { prompt: 'a cat', ...inputs } } };
 }
 
-test('a placeholder that is the whole string becomes a number if its value is one', () => {
+test('a placeholder becomes its value, or text inside other text, everywhere in the graph; nothing else changes', () => {
+  const same = { link: ['4', 0], steps: 20, on: true, nothing: null, text: '{a|b} {c}' };
+  const inputs = {
+    seed: '{{seed}}',
+    width: '{{ width }}',
+    deep: [{ name: 'w{{width}}/{{job_id}}' }],
+  };
   assert.deepEqual(
-    fillInputs({ seed: '{{seed}}', width: '{{ width }}' }, { seed: 4294967295, width: 864 }),
-    filled({ seed: 4294967295, width: 864 }),
+    fillInputs({ ...same, ...inputs }, { seed: 4294967295, width: 864, job_id: 'j' }),
+    filled({ ...same, seed: 4294967295, width: 864, deep: [{ name: 'w864/j' }] }),
   );
-});
-
-test('placeholders inside other text are filled in as text, everywhere in the graph', () => {
-  assert.deepEqual(
-    fillInputs({ deep: [{ name: 'w{{width}}/{{job_id}}' }] }, { width: 864, job_id: 'j' }),
-    filled({ deep: [{ name: 'w864/j' }] }),
-  );
-});
-
-test('other text and values stay as they are', () => {
-  const inputs = { link: ['4', 0], steps: 20, on: true, nothing: null, text: '{a|b} {c}' };
-  assert.deepEqual(fillInputs(inputs, {}), filled(inputs));
 });
 
 test('placeholders, quotes and dollar signs in a prompt are only text', () => {

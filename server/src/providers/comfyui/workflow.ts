@@ -22,10 +22,7 @@ const FILE_PLACEHOLDER =
   /^(first_frame|last_frame|reference_image_[1-8]|reference_video_[1-3])(_url)?$/;
 const BRACES = /\{\{(.*?)\}\}/gs;
 
-/**
- * An operator's template of a graph, in which `"{{prompt}}"`, `"{{seed}}"` and others are replaced
- * by values.
- */
+/** An operator's template of a graph. Values replace `"{{prompt}}"`, `"{{seed}}"` and others. */
 export interface Workflow {
   name: string;
   graph: Graph;
@@ -36,8 +33,7 @@ export interface Workflow {
 }
 
 /**
- * Parses a template.
- * @param name what to call it in messages, for example its path
+ * @param name what to call the template in messages, for example its path
  * @throws UsageError, one line that names the template and what is wrong with it
  */
 export function parseWorkflow(name: string, text: string): Workflow {
@@ -78,13 +74,9 @@ export function workflowFor(workflows: Workflow[], inputs: NamedInput[]): Workfl
   return workflows.find(({ takesFiles }) => given.symmetricDifference(takesFiles).size === 0);
 }
 
-/** The values of the placeholders, by name. */
 export type Values = ReadonlyMap<string, unknown>;
 
-/**
- * The graph of the template with the values filled in. Text in a value is never read as a
- * placeholder.
- */
+/** Text in a value is never read as a placeholder. */
 export function fillWorkflow(workflow: Workflow, values: Values): unknown {
   return fill(workflow.graph, values);
 }

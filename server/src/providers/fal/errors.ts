@@ -25,18 +25,16 @@ const ErrorSchema = Type.Object({
 });
 type FalError = Static<typeof ErrorSchema>;
 
-/** The error in a body; undefined if the body is not in fal's format (a proxy's page). */
 export function falErrorIn(body: unknown): FalError | undefined {
   return Value.Check(ErrorSchema, body) ? body : undefined;
 }
 
-/** The error types that a body names: of the platform and of each detail. */
+/** Of the platform and of each detail. */
 export function errorTypes({ detail, error_type }: FalError): string[] {
   const details = typeof detail === 'string' ? [] : detail;
   return [error_type, ...details.map(({ type }) => type)].filter((type) => type !== undefined);
 }
 
-/** The status, the error types and fal's text in one line, for operators. */
 export function falCause({ status, body }: JsonResponse): string {
   const error = falErrorIn(body) ?? { detail: 'no details' };
   const { detail } = error;

@@ -19,10 +19,7 @@ const PageSchema = Type.Object({
 
 /** How far fal's clock may differ from the service's. */
 const SKEW_SECONDS = 120;
-/**
- * 20 pages of 100 requests of one endpoint, sent or ended within the range of `historyUrl`. No
- * account is expected to have more.
- */
+/** Of 100 requests each. No account is expected to have more within the range of `historyUrl`. */
 const MAX_PAGES = 20;
 
 /**
@@ -77,11 +74,7 @@ function wasSent(time: string, { sentBetween }: FindJobInput): boolean {
   return sentAt >= sentBetween.from - skew && sentAt <= sentBetween.to + skew;
 }
 
-/**
- * Compares by the attempt's mark if the row shows a mark, otherwise by all that was sent. A
- * link to an input is a mark too: it names the task's own copy, which is not sent with any other
- * task.
- */
+/** A link to an input is a mark too: it names the task's own copy, which no other task sends. */
 function compare(input: unknown, jobSpec: JobSpec): Candidate['by'] | 'other' {
   if (!isFields(input)) return 'other';
   const mark = input.end_user_id ?? null;

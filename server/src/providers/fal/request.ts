@@ -14,15 +14,13 @@ const CancelRefusalSchema = Type.Object({ status: Type.Enum(['ALREADY_COMPLETED'
 const ResultSchema = Type.Object({ video: Type.Object({ url: Type.String() }) });
 
 /**
- * The HTTP statuses of a result whose request failed: the model refused its input, or it was
- * cancelled (499). A 5xx may be temporary: it counts as a failure only if the response to the
- * status call named an error.
+ * Of a result whose request failed: the model refused its input, or it was cancelled (499). A 5xx
+ * may be temporary: it counts as a failure only if the status call named an error.
  */
 const RESULT_FAILURES = new Set([400, 413, 422, 499]);
 
 /**
- * Reads a request. fal has three statuses. A failed or cancelled request has the status COMPLETED
- * too: its result shows how it ended.
+ * A failed or cancelled request has the status COMPLETED too: its result shows how it ended.
  * Source: fal docs, queue status and result.
  */
 export async function readRequest(account: Fal, jobId: string): Promise<JobStatus> {

@@ -4,7 +4,7 @@ import { OutputGone } from '../provider.ts';
 import type { RemoteDeps } from './remote.ts';
 
 /** The largest result that is fetched: 15 s of 4k take about 100 MB. */
-export const OUTPUT_BYTES = 2 ** 30;
+const OUTPUT_BYTES = 2 ** 30;
 
 /** Failures that a retry can't resolve: the task is held, and an operator sees the cause. */
 const PERMANENT = new Set<unknown>([
@@ -16,7 +16,11 @@ const PERMANENT = new Set<unknown>([
 ]);
 
 /** Statuses for a file that is no longer served; an expired presigned link gives 403. */
-const GONE = new Set<unknown>([401, 403, 404, 410]);
+const GONE = [401, 403, 404, 410];
+
+export interface OutputDeps extends Pick<RemoteDeps, 'guardedFetch'> {
+  maxOutputBytes?: number | undefined;
+}
 
 /**
  * Opens a result at its link with GET: a link may be signed for that method only.
@@ -25,35 +29,31 @@ const GONE = new Set<unknown>([401, 403, 404, 410]);
  */
 export async function openOutputAt(
   url: string | undefined,
-  {
-    guardedFetch,
-    maxOutputBytes = OUTPUT_BYTES,
-  }: Pick<RemoteDeps, 'guardedFetch' | 'maxOutputBytes'>,
+  { guardedFetch, maxOutputBytes = OUTPUT_BYTES }: OutputDeps,
+  { headers = {}, gone = GONE }: { headers?: Record<string, string>; gone?: number[] } = {},
 ): Promise<AsyncIterable<Uint8Array>> {
   if (url === undefined) throw new OutputGone('The provider has deleted the result');
   const budget = new ByteBudget(maxOutputBytes);
+  const rules = { budget, plainHttpWhereAllowed: true, comparesDigest: true, headers };
+  const toOutputGone = (failure: unknown): unknown => {
+    if (!(failure instanceof OutboundError)) return failure;
+    const isGone = PERMANENT.has(failure.reason) || isAmong(gone, failure.details.http_status);
+    return isGone ? new OutputGone(failure.message, { cause: failure }) : failure;
+  };
+  async function* translated(body: AsyncIterable<Uint8Array>) {
+    try {
+      yield* body;
+    } catch (failure) {
+      throw toOutputGone(failure);
+    }
+  }
   try {
-    const body = await guardedFetch.download(url, {
-      budget,
-      plainHttpWhereAllowed: true,
-      comparesDigest: true,
-    });
-    return translateReadFailures(body);
+    return translated(await guardedFetch.download(url, rules));
   } catch (failure) {
     throw toOutputGone(failure);
   }
 }
 
-async function* translateReadFailures(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body;
-  } catch (failure) {
-    throw toOutputGone(failure);
-  }
-}
-
-function toOutputGone(failure: unknown): unknown {
-  if (!(failure instanceof OutboundError)) return failure;
-  const isGone = PERMANENT.has(failure.reason) || GONE.has(failure.details.http_status);
-  return isGone ? new OutputGone(failure.message, { cause: failure }) : failure;
+function isAmong(statuses: number[], status: unknown): boolean {
+  return statuses.some((one) => one === status);
 }

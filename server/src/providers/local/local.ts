@@ -97,10 +97,7 @@ function endOf(job: LocalJob): JobStatus {
   return { kind: 'failed', code: 'provider_failed', message, billed: false };
 }
 
-/**
- * Opens a finished render. If it was deleted, its job fails, so the task is refunded at the next
- * read.
- */
+/** If the render was deleted, its job fails, so the task is refunded at the next read. */
 async function openRender(
   { db, storage }: LocalProviderDeps,
   { object = '', job }: OutputReference,
@@ -124,10 +121,7 @@ async function renderNext(deps: LocalProviderDeps, signal: AbortSignal): Promise
   }
 }
 
-/**
- * @returns undefined after an internal failure: the job is rendered again when its lease has
- *   expired
- */
+/** @returns undefined after an internal failure: the lease expires, and the job is rendered again */
 async function render(
   deps: LocalProviderDeps,
   job: LocalJob,

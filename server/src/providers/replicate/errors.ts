@@ -19,12 +19,10 @@ const ErrorSchema = Type.Object({
 });
 type ReplicateError = Static<typeof ErrorSchema>;
 
-/** The error in a body; undefined if the body is not in Replicate's format. */
 export function replicateErrorIn(body: unknown): ReplicateError | undefined {
   return Value.Check(ErrorSchema, body) ? body : undefined;
 }
 
-/** The status, the title and Replicate's text in one line, for operators. */
 export function replicateCause({ status, body }: JsonResponse): string {
   const error = replicateErrorIn(body);
   const texts = [error?.title, error?.detail ?? 'no details'].filter((text) => text !== undefined);

@@ -20,7 +20,6 @@ type Row = Static<typeof RowSchema>;
 
 /** How far Replicate's clock may differ from the service's. */
 const SKEW_SECONDS = 120;
-/** Predictions of a page. */
 const PAGE_ROWS = 100;
 
 /**
@@ -71,23 +70,17 @@ function compare(row: Row, jobSpec: JobSpec, { models }: Replicate): Candidate['
   return isEcho(replicateInput(jobSpec), row.input) ? 'mark' : 'unclear';
 }
 
-/** Everything that is sent except the files. */
 function parametersOf(jobSpec: JobSpec): Record<string, unknown> {
   return replicateInput({ ...jobSpec, inputs: [] });
 }
 
-/**
- * The public URL and the secret of the token may have changed since the submit; the attempt's id
- * has not.
- */
+/** The public URL and the token's secret may have changed since the submit; the id has not. */
 function attemptIn(webhook: string): string | undefined {
   const path = URL.parse(webhook)?.pathname ?? webhook;
   return path.split('/').at(-1)?.split('.').at(0);
 }
 
-/**
- * Twice as many as creates at Replicate's limit fill, since it may let more through for a while.
- */
+/** Twice as many as creates at the limit fill: Replicate may let more through for a while. */
 function pagesOf({ sentBetween: { from, to } }: FindJobInput): number {
   const seconds = (to - from) / 1000 + 2 * SKEW_SECONDS;
   return 1 + Math.ceil((2 * CREATES_PER_SECOND * seconds) / PAGE_ROWS);

@@ -18,6 +18,11 @@ export function request(
   return { fault: 'request', code };
 }
 
+/** Refusals with these codes, which all mean the same. */
+export function codes(becomes: RefusalCase['becomes'], ...all: string[]): RefusalCase[] {
+  return all.map((code) => ({ fault: { code }, becomes }));
+}
+
 export const working = { kind: 'working' } as const;
 export const succeeded = { kind: 'succeeded' } as const;
 

@@ -35,7 +35,11 @@ test('another machine at another time makes the same bytes', async () => {
   });
   const own = packClients();
   for (const name of await readdir(folder.path)) {
-    assert.deepEqual(await readFile(path.join(folder.path, name)), Buffer.from(own[name] ?? []));
+    // Not deepEqual: the difference of two archives takes minutes to print.
+    assert.ok(
+      (await readFile(path.join(folder.path, name))).equals(own[name] ?? Buffer.of()),
+      name,
+    );
   }
   // The deflate of Node is not that of every Node: these bytes must come from no native code.
   assert.ok(gunzipSync(Buffer.from(own[SDIST] ?? [])).includes('PKG-INFO'));

@@ -259,7 +259,6 @@ export function storedUrl(url: string, publicUrl: string): string {
   const own = URL.parse(publicUrl + UPLOADS_PATH);
   const given = URL.parse(url);
   if (!own || given?.origin !== own.origin) return url;
-  if (given.username !== '' || given.password !== '') return url;
   return given.href.startsWith(own.href) ? UPLOAD + given.href.slice(own.href.length) : url;
 }
 

@@ -63,36 +63,19 @@ function assertSeconds(actual: number, expected: number) {
 }
 
 test('an mp4 is measured by its frames: kind, size, duration, codec and audio', async () => {
-  const { audio, durationSeconds, ...facts } = await measureVideo({ seconds: 2, audio: 'with' });
-  assertSeconds(durationSeconds, 2);
+  const { audio, durationSeconds, ...facts } = await measureVideo({ seconds: 2.5, audio: 'with' });
+  assertSeconds(durationSeconds, 2.5);
   assert.equal(audio?.codec, 'aac');
-  assert.ok(Math.abs((audio?.durationSeconds ?? 0) - 2) < 0.05);
-  const size = { width: 320, height: 180, frames: 48 };
+  assert.ok(Math.abs((audio?.durationSeconds ?? 0) - 2.5) < 0.05);
+  const size = { width: 320, height: 180, frames: 60 };
   assert.deepEqual(facts, { kind: 'video', mediaType: 'video/mp4', ...size, videoCodec: 'h264' });
 });
 
-const HEALTHY: [string, TestVideo, seconds: number, frames: number][] = [
-  ['half a second is not rounded', { seconds: 2.5 }, 2.5, 60],
-  ['WebM with VP9 and Opus', { format: 'webm', codec: 'vp9', audio: 'with' }, 1, 24],
-  ['WebM with VP8', { format: 'webm', codec: 'vp8' }, 1, 24],
-  ['10-bit HEVC', { codec: 'hevc', pixelFormat: 'yuv420p10le' }, 1, 24],
-  ['one frame lasts as long as the frame rate gives', { seconds: 1 / 24 }, 1 / 24, 1],
-  ['Matroska', { format: 'matroska' }, 1, 24],
-  ['QuickTime', { format: 'mov', audio: 'with' }, 1, 24],
-  ['B-frames and an edit list', { maxBFrames: 3, seconds: 2, fps: 30 }, 2, 60],
-  ['the index at the start', { formatOptions: { movflags: '+faststart' } }, 1, 24],
-  ['fragments', { formatOptions: { movflags: '+frag_keyframe+empty_moov' }, seconds: 4 }, 4, 96],
-  ['a start at five seconds', { filters: 'setpts=PTS+5/TB', audio: 'with' }, 1, 24],
-  ['more frames than a minute of 60 fps', { seconds: 15.4, fps: 240 }, 15.4, 3696],
-  ['every third frame left out', { filters: String.raw`select=mod(n\,3)+eq(n\,0)` }, 1, 17],
-];
-for (const [i, [title, options, seconds, frames]] of HEALTHY.entries()) {
-  (i < 4 ? test : longTest)(`a valid video passes with its exact duration: ${title}`, async () => {
-    const facts = await measureVideo(options);
-    assertSeconds(facts.durationSeconds, seconds);
-    assert.equal(facts.frames, frames);
-  });
-}
+longTest('more frames than a minute of 60 fps are measured', async () => {
+  const { durationSeconds, frames } = await measureVideo({ seconds: 15.4, fps: 240 });
+  assertSeconds(durationSeconds, 15.4);
+  assert.equal(frames, 3696);
+});
 
 test('the size is the displayed size, with rotation and sample aspect applied', async () => {
   const size = ({ width, height }: { width: number; height: number }) => `${width}x${height}`;
@@ -162,27 +145,25 @@ longTest('flipped bytes never make the measurer hang or throw', async () => {
   assert.ok(outcomes.includes('undecodable'));
 });
 
-const IMPOSTORS: [string, string, 'image' | 'video', string][] = [
-  ['a text', 'just words, at some length', 'video', 'not_a_video'],
-  ['an empty file', '', 'video', 'not_a_video'],
-  ['an empty file', '', 'image', 'not_an_image'],
-  ['a playlist named .mp4', '#EXTM3U\n#EXTINF:5,\n/etc/hostname\n', 'video', 'not_a_video'],
-  ['a concat script', "ffconcat version 1.0\nfile '/etc/hostname'\n", 'video', 'not_a_video'],
-  ['an SVG', '<svg xmlns="http://www.w3.org/2000/svg"/>', 'image', 'not_an_image'],
+const IMPOSTORS: [string, string | (() => Promise<Buffer>), 'image' | 'video'][] = [
+  ['a text', 'just words, at some length', 'video'],
+  ['an empty file', '', 'video'],
+  ['an empty file', '', 'image'],
+  ['a playlist named .mp4', '#EXTM3U\n#EXTINF:5,\n/etc/hostname\n', 'video'],
+  ['a concat script', "ffconcat version 1.0\nfile '/etc/hostname'\n", 'video'],
+  ['an SVG', '<svg xmlns="http://www.w3.org/2000/svg"/>', 'image'],
+  ['a GIF', () => madeImage('gif'), 'image'],
+  ['a video', madeVideo, 'image'],
+  ['an image', () => madeImage('png'), 'video'],
+  ['audio alone', () => madeVideo({ audio: 'only' }), 'video'],
 ];
-for (const [title, text, expected, reason] of IMPOSTORS) {
+for (const [title, given, expected] of IMPOSTORS) {
   test(`${title} is refused as ${expected}`, async () => {
-    assert.equal(reasonOf(await measureBytes(text, expected, 'clip.mp4')), reason);
+    const bytes = typeof given === 'string' ? given : await given();
+    const reason = expected === 'image' ? 'not_an_image' : 'not_a_video';
+    assert.equal(reasonOf(await measureBytes(bytes, expected, 'clip.mp4')), reason);
   });
 }
-
-test('an image is refused as video, a video as image, and audio alone as video', async () => {
-  const video = await madeVideo();
-  assert.equal(reasonOf(await measureBytes(video, 'image')), 'not_an_image');
-  assert.equal(reasonOf(await measureBytes(await madeImage('png'), 'video')), 'not_a_video');
-  const sound = await madeVideo({ audio: 'only' });
-  assert.equal(reasonOf(await measureBytes(sound, 'video')), 'not_a_video');
-});
 
 for (const format of ['jpeg', 'png', 'webp'] as const) {
   test(`a complete ${format} passes with its size, a truncated one is refused`, async () => {
@@ -195,10 +176,6 @@ for (const format of ['jpeg', 'png', 'webp'] as const) {
     }
   });
 }
-
-test('a GIF is refused', async () => {
-  assert.equal(reasonOf(await measureBytes(await madeImage('gif'), 'image')), 'not_an_image');
-});
 
 test('a file with too many pixels is refused, and the bound is named', async () => {
   const refusal = (sides: string, limit: number) => {

@@ -1,71 +1,16 @@
 import assert from 'node:assert/strict';
-import path from 'node:path';
-import { after, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import { openArchiveFixture } from '../../test/archive-fixture.ts';
 import { simulatedBucket } from '../../test/storage/simulated-bucket.ts';
-import {
-  claimTask,
-  makeSubmittingTask,
-  openTaskFixture,
-  recordAccepted,
-  scriptedProvider,
-  sql,
-} from '../../test/task-fixtures.ts';
-import { temporaryFolder } from '../../test/temporary-folder.ts';
-import type { Database } from '../database/database.ts';
-import { openScratchDirectory } from '../kernel/scratch-directory.ts';
-import type { Measurer, MediaFacts } from '../media/measure.ts';
-import { diskStorage } from '../storage/disk.ts';
+import { claimTask, sql } from '../../test/task-fixtures.ts';
 import { deleteMarked } from '../storage/objects.ts';
 import { openS3Storage } from '../storage/s3/s3.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Task } from '../tasks/task.ts';
-import { moveNow, Superseded } from '../tasks/transitions.ts';
-import { type ArchiveDeps, archive } from './archive.ts';
+import { Superseded } from '../tasks/transitions.ts';
+import { archive } from './archive.ts';
 
-const fixture = await openTaskFixture();
-const { db } = fixture;
-const folder = await temporaryFolder();
-after(async () => {
-  await fixture.closeAudited();
-  await folder[Symbol.asyncDispose]();
-});
-
-const FACTS: MediaFacts = {
-  ...({ kind: 'video', mediaType: 'video/mp4' } as const),
-  width: 1280,
-  height: 720,
-  durationSeconds: 5,
-  frames: 120,
-  videoCodec: 'h264',
-  audio: null,
-};
-
-function archiveDeps(db: Database): ArchiveDeps {
-  const provider = scriptedProvider({
-    openOutput: async () =>
-      (async function* () {
-        yield Buffer.from('a video');
-      })(),
-  });
-  return {
-    db,
-    storage: diskStorage(path.join(folder.path, 'objects')),
-    scratch: openScratchDirectory(path.join(folder.path, 'scratch')),
-    outputMeasurer: { measure: async () => ({ kind: 'measured', facts: FACTS }) },
-    outputFrames: 'keyframes',
-    drawsPosters: true,
-    providerOf: () => provider,
-    retentionDays: 7,
-    reconcileSeconds: 60,
-  };
-}
-
-async function makeArchivingTask(): Promise<Task> {
-  const { task } = await makeSubmittingTask(fixture);
-  await recordAccepted(db, task.id);
-  const generating = await moveNow(db, task, { to: 'generating' });
-  return moveNow(db, generating, { to: 'archiving', changes: { providerOutput: {} } });
-}
+const { db, archiveDeps, makeArchivingTask } = await openArchiveFixture();
 
 /** A storage in which no `put` ends before so many have begun, and `then` has ended. */
 function storingTogether(storage: Storage, count: number, then: () => Promise<void>): Storage {
@@ -85,8 +30,8 @@ function storingTogether(storage: Storage, count: number, then: () => Promise<vo
 test('a task that another worker completes fails no task that completes with it', async () => {
   const tasks = await Promise.all([makeArchivingTask(), makeArchivingTask(), makeArchivingTask()]);
   const taken = tasks[1]?.id ?? '';
-  const others = archiveDeps(db);
-  const deps = archiveDeps(db);
+  const others = archiveDeps();
+  const deps = archiveDeps();
   deps.storage = storingTogether(deps.storage, tasks.length, async () => {
     await sql(db, 'update tasks set leased_until = null where id = $1', [taken]);
     await archive(others, await claimTask(db, taken));
@@ -108,11 +53,7 @@ test('a task that another worker completes fails no task that completes with it'
 });
 
 test('an output that can not be stored fails its step, after its poster has ended', async () => {
-  const deps = archiveDeps(db);
-  const poster = Buffer.from('a poster');
-  const outputMeasurer = {
-    measure: async () => ({ kind: 'measured', facts: FACTS, poster }) as const,
-  };
+  const deps = archiveDeps({ poster: Buffer.from('a poster') });
   const outputFailed = Promise.withResolvers<void>();
   let posterStored = false;
   const storage: Storage = {
@@ -127,7 +68,7 @@ test('an output that can not be stored fails its step, after its poster has ende
       posterStored = true;
     },
   };
-  const archiving = archive({ ...deps, storage, outputMeasurer }, await makeArchivingTask());
+  const archiving = archive({ ...deps, storage }, await makeArchivingTask());
   await assert.rejects(archiving, /the disk is full/);
   assert.ok(posterStored);
 });
@@ -161,13 +102,11 @@ async function statesOf(task: Task) {
 }
 
 test('an output and its poster are stored in a bucket with their types', async (t) => {
-  const deps = archiveDeps(db);
   const storage = await bucketStorage(t);
-  const facts = { ...FACTS, mediaType: 'video/webm' } as const;
-  const poster = Buffer.from('a poster');
-  const outputMeasurer: Measurer = { measure: async () => ({ kind: 'measured', facts, poster }) };
+  const facts = { mediaType: 'video/webm' } as const;
+  const deps = archiveDeps({ storage, facts, poster: Buffer.from('a poster') });
   const task = await makeArchivingTask();
-  const completed = await archive({ ...deps, storage, outputMeasurer }, task);
+  const completed = await archive(deps, task);
   assert.equal(typeof completed === 'object' && completed.phase, 'completed');
   const states = await statesOf(task);
   assert.deepEqual(
@@ -181,14 +120,13 @@ test('an output and its poster are stored in a bucket with their types', async (
 });
 
 test('what a process stored in a bucket before it died is deleted by the next run', async (t) => {
-  const deps = archiveDeps(db);
   const { promise: stored, resolve } = Promise.withResolvers<string>();
   const bucket = await bucketStorage(t);
   const task = await makeArchivingTask();
-  void archive({ ...deps, storage: dyingAfterPut(bucket, resolve) }, task);
+  void archive(archiveDeps({ storage: dyingAfterPut(bucket, resolve) }), task);
   const left = await stored;
   await sql(db, 'update tasks set leased_until = null where id = $1', [task.id]);
-  await archive({ ...deps, storage: bucket }, await claimTask(db, task.id));
+  await archive(archiveDeps({ storage: bucket }), await claimTask(db, task.id));
   const states = await statesOf(task);
   assert.deepEqual(
     states.map(({ state }) => state),

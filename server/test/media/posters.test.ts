@@ -2,93 +2,42 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { after, afterEach, test } from 'node:test';
+import { afterEach, test } from 'node:test';
 import { type Database, first, statement } from '../../src/database/database.ts';
-import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
-import type { MediaFacts } from '../../src/media/measure.ts';
 import { createPosterMaker } from '../../src/media/poster/poster.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { takeDown } from '../../src/operator/verbs/objects.ts';
-import { diskStorage } from '../../src/storage/disk.ts';
 import { posterOf as selectPoster } from '../../src/storage/object-sql.ts';
 import { deleteMarked, markExpired } from '../../src/storage/objects.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { drawPosters } from '../../src/tasks/gallery/draw-posters.ts';
-import { moveNow } from '../../src/tasks/transitions.ts';
+import { readTask } from '../../src/tasks/task.ts';
 import { archive } from '../../src/worker/archive.ts';
+import { openArchiveFixture } from '../archive-fixture.ts';
 import { quiet } from '../database.ts';
-import {
-  makeSubmittingTask,
-  openTaskFixture,
-  recordAccepted,
-  scriptedProvider,
-  sql,
-} from '../task-fixtures.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { sql } from '../task-fixtures.ts';
 import { makeVideo, type TestVideo } from './media-files.ts';
 
 const RETENTION_DAYS = 7;
 const DAY_SECONDS = 86_400;
 const ACTION = { command: 'objects takedown', actor: 'ada', reason: 'ticket 7' };
-/** The archive step is not what is tested here: it takes any bytes for this video. */
-const FACTS: MediaFacts = {
-  ...({ kind: 'video', mediaType: 'video/mp4' } as const),
-  width: 1280,
-  height: 720,
-  durationSeconds: 5,
-  frames: 120,
-  videoCodec: 'h264',
-  audio: null,
-};
-
-const fixture = await openTaskFixture();
-const folder = await temporaryFolder();
-const disk = diskStorage(path.join(folder.path, 'objects'));
-const scratch = openScratchDirectory(path.join(folder.path, 'scratch'));
+const fixture = await openArchiveFixture('close'); // each test audits
+const { folder, scratch, storage: disk } = fixture;
 const posterMaker = createPosterMaker({ scratch });
 const { signal } = new AbortController();
 const deps = { db: fixture.db, storage: disk, scratch, posterMaker, log: quiet, signal };
 afterEach(() => fixture.database.setClock(0));
-after(async () => {
-  await fixture.close();
-  await folder[Symbol.asyncDispose]();
-});
 
 async function videoOf(options: TestVideo): Promise<Buffer> {
-  const filePath = path.join(folder.path, 'made');
+  const filePath = path.join(folder, 'made');
   await makeVideo(filePath, { seconds: 1, ...options });
   return readFile(filePath);
 }
 
 /** A task that the archive step has completed with these bytes as its video. */
 async function completedTask(bytes: Buffer, storage = disk, poster?: Buffer) {
-  const { db } = fixture;
-  const { task } = await makeSubmittingTask(fixture);
-  await recordAccepted(db, task.id);
-  const generating = await moveNow(db, task, { to: 'generating' });
-  const archiving = { to: 'archiving', changes: { providerOutput: {} } } as const;
-  const provider = scriptedProvider({
-    openOutput: async () =>
-      (async function* () {
-        yield bytes;
-      })(),
-  });
-  const done = await archive(
-    {
-      db,
-      storage,
-      scratch: deps.scratch,
-      retentionDays: RETENTION_DAYS,
-      outputMeasurer: {
-        measure: async () => ({ kind: 'measured', facts: FACTS, ...(poster && { poster }) }),
-      },
-      outputFrames: 'keyframes',
-      drawsPosters: true,
-      providerOf: () => provider,
-      reconcileSeconds: 60,
-    },
-    await moveNow(db, generating, archiving),
-  );
+  const archiveDeps = fixture.archiveDeps({ bytes, storage, poster });
+  const done = await archive(archiveDeps, await fixture.makeArchivingTask());
   assert.ok(done !== 'postponed' && done.phase === 'completed');
   return { id: done.id, outputId: done.output_object_id ?? '' };
 }
@@ -120,6 +69,12 @@ async function statesOfPosters(taskId: string): Promise<string[]> {
     order by created_at`;
   const rows = await sql<{ state: string }>(fixture.db, text, [taskId]);
   return rows.map(({ state }) => state);
+}
+
+async function outputRow(id: string): Promise<Record<string, unknown>> {
+  const text = 'select state, poster_tries, poster_due_at from stored_objects where id = $1';
+  const [row] = await sql<Record<string, unknown>>(fixture.db, text, [id]);
+  return row ?? assert.fail();
 }
 
 const PICTURES: [string, TestVideo, [number, number]][] = [
@@ -193,64 +148,53 @@ test('a hostile output fails alone: its task stays, and it is not tried again', 
   await drawPosters(deps);
   const posters = await Promise.all(tasks.map(({ id }) => readPoster(fixture.db, id)));
   assert.deepEqual(posters.map(Boolean), [false, false, true]);
-  const rows = await sql<{ poster_due_at: Date | null; state: string }>(
-    fixture.db,
-    'select poster_due_at, state from stored_objects where id = any($1)',
-    [tasks.map(({ outputId }) => outputId)],
-  );
-  for (const row of rows) assert.deepEqual(row, { poster_due_at: null, state: 'ready' });
+  for (const { outputId } of tasks) {
+    assert.partialDeepStrictEqual(await outputRow(outputId), {
+      poster_due_at: null,
+      state: 'ready',
+    });
+  }
   assert.deepEqual((await audit(fixture.db)).problems, []);
 });
 
 test('an output whose file can not be read is tried three times', async () => {
   const task = await completedTask(await videoOf({}));
-  const storage: Storage = {
-    ...disk,
-    open: async () => {
-      throw new Error('the disk is broken');
-    },
-  };
+  const open = () => Promise.reject(new Error('the disk is broken'));
+  const storage: Storage = { ...disk, open };
   for (let turn = 0; turn < 5; turn += 1) {
     await fixture.database.setClock(turn * 600);
     await drawPosters({ ...deps, storage });
   }
-  const [row] = await sql<{ poster_tries: number; poster_due_at: Date | null }>(
-    fixture.db,
-    'select poster_tries, poster_due_at from stored_objects where id = $1',
-    [task.outputId],
-  );
-  assert.deepEqual(row, { poster_tries: 3, poster_due_at: null });
+  const tried = { state: 'ready', poster_tries: 3, poster_due_at: null };
+  assert.deepEqual(await outputRow(task.outputId), tried);
 });
 
 test('a disk that is full while a poster is drawn harms neither the task nor later tries', async () => {
   const task = await completedTask(await videoOf({}));
-  const full = async () => {
-    throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
-  };
+  const noSpace = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+  const full = () => Promise.reject(noSpace);
   await drawPosters({ ...deps, scratch: { ...deps.scratch, withFolder: full } });
   await fixture.database.setClock(600);
   await drawPosters({ ...deps, storage: { ...disk, put: full } });
-  const left = `select role, state from stored_objects where owner_id = $1 and role = 'poster'`;
-  assert.deepEqual(await sql(fixture.db, left, [task.id]), [{ role: 'poster', state: 'deleting' }]);
-  const [row] = await sql(fixture.db, 'select phase, error_code from tasks where id = $1', [
-    task.id,
-  ]);
-  assert.deepEqual(row, { phase: 'completed', error_code: null });
+  assert.deepEqual(await statesOfPosters(task.id), ['deleting']);
+  const { phase, error_code } = await readTask(fixture.db, task.id);
+  assert.deepEqual([phase, error_code], ['completed', null]);
   assert.deepEqual((await audit(fixture.db)).problems, []);
   await fixture.database.setClock(1200);
   await drawPosters(deps);
   await posterOf(task.id);
 });
 
-test('a process that dies while it draws leaves the poster to another one', async () => {
+test('a try that never ends, or ends after a later one, makes no second poster', async () => {
   const task = await completedTask(await videoOf({}));
-  const dead = Promise.withResolvers<never>();
+  const late = Promise.withResolvers<void>();
   const taken = Promise.withResolvers<void>();
   const storage: Storage = {
     ...disk,
-    put: () => {
+    async put(id, filePath) {
+      await disk.put(id, filePath);
       taken.resolve();
-      return dead.promise;
+      await late.promise;
     },
   };
   const first = drawPosters({ ...deps, storage });
@@ -259,27 +203,9 @@ test('a process that dies while it draws leaves the poster to another one', asyn
   assert.equal(await readPoster(fixture.db, task.id), undefined, 'it is not due yet');
   await fixture.database.setClock(600);
   await drawPosters(deps);
-  const poster = await readPoster(fixture.db, task.id);
-  assert.ok(poster);
-  dead.reject(new Error('too late'));
+  assert.deepEqual(await statesOfPosters(task.id), ['writing', 'ready']);
+  late.resolve();
   await first;
-  await fixture.database.setClock(2 * DAY_SECONDS);
-  await markExpired(fixture.db);
-  await deleteMarked({ db: fixture.db, storage: disk });
-  assert.deepEqual(await statesOfPosters(task.id), ['deleted', 'ready']);
-});
-
-test('a try that comes back after a later one makes no second poster', async () => {
-  const task = await completedTask(await videoOf({}));
-  const storage: Storage = {
-    ...disk,
-    async put(id, filePath) {
-      await disk.put(id, filePath);
-      await fixture.database.setClock(600);
-      await drawPosters(deps);
-    },
-  };
-  await drawPosters({ ...deps, storage });
   assert.deepEqual(await statesOfPosters(task.id), ['deleting', 'ready']);
 });
 
@@ -316,11 +242,7 @@ test('a poster is deleted after the retention of its video', async () => {
   await fixture.database.setClock((RETENTION_DAYS + 1) * DAY_SECONDS);
   await markExpired(fixture.db);
   await deleteMarked({ db: fixture.db, storage: disk });
-  const states = await sql<{ state: string }>(
-    fixture.db,
-    'select distinct state from stored_objects where owner_id = $1',
-    [task.id],
-  );
-  assert.deepEqual(states, [{ state: 'deleted' }]);
+  assert.deepEqual(await statesOfPosters(task.id), ['deleted']);
+  assert.equal((await outputRow(task.outputId)).state, 'deleted');
   assert.deepEqual((await audit(fixture.db)).problems, []);
 });

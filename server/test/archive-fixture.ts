@@ -1,0 +1,74 @@
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { after } from 'node:test';
+import { openScratchDirectory } from '../src/kernel/scratch-directory.ts';
+import type { VideoFacts } from '../src/media/measurement.ts';
+import { diskStorage } from '../src/storage/disk.ts';
+import { moveNow } from '../src/tasks/transitions.ts';
+import type { ArchiveDeps } from '../src/worker/archive.ts';
+import {
+  makeSubmittingTask,
+  openTaskFixture,
+  recordAccepted,
+  scriptedProvider,
+} from './task-fixtures.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const FACTS: VideoFacts = {
+  kind: 'video',
+  mediaType: 'video/mp4',
+  width: 1280,
+  height: 720,
+  durationSeconds: 5,
+  frames: 120,
+  videoCodec: 'h264',
+  audio: null,
+};
+
+interface Given extends Partial<ArchiveDeps> {
+  bytes?: Buffer;
+  facts?: Partial<VideoFacts>;
+  poster?: Buffer | undefined;
+}
+
+/** Tasks that wait for the archive step, and its dependencies, until the tests of the file are over. */
+export async function openArchiveFixture(close: 'close' | 'closeAudited' = 'closeAudited') {
+  const fixture = await openTaskFixture();
+  const folder = await temporaryFolder();
+  after(async () => {
+    await fixture[close]();
+    await folder[Symbol.asyncDispose]();
+  });
+  const { db } = fixture;
+  const storage = diskStorage(path.join(folder.path, 'objects'));
+  const scratch = openScratchDirectory(path.join(folder.path, 'scratch'));
+  return {
+    ...fixture,
+    folder: folder.path,
+    storage,
+    scratch,
+    /** The step takes any bytes for a video with these facts, and for its poster if there is one. */
+    archiveDeps({ bytes = Buffer.from('a video'), facts, poster, ...changes }: Given = {}) {
+      const provider = scriptedProvider({ openOutput: async () => Readable.from([bytes]) });
+      const measured = { kind: 'measured', facts: { ...FACTS, ...facts } } as const;
+      const deps: ArchiveDeps = {
+        db,
+        storage,
+        scratch,
+        outputMeasurer: { measure: async () => ({ ...measured, ...(poster && { poster }) }) },
+        outputFrames: 'keyframes',
+        drawsPosters: true,
+        providerOf: () => provider,
+        retentionDays: 7,
+        reconcileSeconds: 60,
+      };
+      return { ...deps, ...changes };
+    },
+    async makeArchivingTask() {
+      const { task } = await makeSubmittingTask(fixture);
+      await recordAccepted(db, task.id);
+      const generating = await moveNow(db, task, { to: 'generating' });
+      return moveNow(db, generating, { to: 'archiving', changes: { providerOutput: {} } });
+    },
+  };
+}

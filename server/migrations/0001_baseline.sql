@@ -20,8 +20,7 @@ create table accounts (
 create unique index accounts_email on accounts (lower(email));
 
 -- An account that its owner has closed and can reopen until erase_at; then a worker moves the row
--- to account_deletions. It counts only while the account has been disabled since closed_at, so an
--- operator who enables the account withdraws the closing.
+-- to account_deletions. An operator who enables or disables the account deletes it.
 create table account_closings (
   account_id text primary key references accounts,
   closed_at timestamptz not null,

@@ -19,7 +19,6 @@ export interface AccountState {
 
 /** The columns of {@link AccountState}; needs {@link joinAccount}. */
 export const ACCOUNT_STATE = `a.disabled_at is not null as is_disabled,
-     exists (select from account_closings c
-       where c.account_id = a.id and c.closed_at = a.disabled_at) as is_closing,
+     exists (select from account_closings c where c.account_id = a.id) as is_closing,
      a.erased_at is not null or exists (
        select from account_deletions d where d.account_id = a.id) as is_closed`;

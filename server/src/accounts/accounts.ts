@@ -198,7 +198,6 @@ export const readAccount = queryFirst<
   AccountListing & { erase_at: Date | null }
 >(
   'operator_account',
-  `select ${COLUMNS}, (select erase_at from account_closings c
-     where c.account_id = id and c.closed_at = disabled_at) as erase_at
+  `select ${COLUMNS}, (select erase_at from account_closings where account_id = id) as erase_at
    from accounts where id = $1`,
 );

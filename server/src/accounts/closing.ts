@@ -18,19 +18,13 @@ export const beginClosing = queryValue<[accountId: string], Date | undefined, Tr
   'closing_begin',
   `insert into account_closings (account_id, closed_at, erase_at)
    select id, disabled_at, clock_now() + interval '${GRACE_DAYS} days' from accounts where id = $1
-   on conflict (account_id) do update
-     set closed_at = excluded.closed_at, erase_at = excluded.erase_at
    returning erase_at`,
   undefined,
 );
 
-// Skips accounts that an operator has enabled since, even if they were disabled again.
-const OF_CLOSED = `account_closings c using accounts a
-     where c.account_id = $1 and a.id = $1 and a.disabled_at = c.closed_at`;
-
 const reopen = whether<[accountId: string], Transaction>(
   'closing_reopen',
-  `with closing as (delete from ${OF_CLOSED} returning c.account_id)
+  `with closing as (delete from account_closings where account_id = $1 returning account_id)
    update accounts set disabled_at = null where id in (select account_id from closing)
    returning id`,
 );
@@ -47,16 +41,15 @@ export async function reopenAccount(tx: Transaction, accountId: string): Promise
 /** The closed accounts whose grace period is over. */
 export const dueClosings = queryColumn<[], string>(
   'closing_due',
-  `select c.account_id from account_closings c join accounts a on a.id = c.account_id
-   where c.erase_at <= clock_now() and a.disabled_at = c.closed_at order by c.erase_at limit 20`,
+  `select account_id from account_closings
+   where erase_at <= clock_now() order by erase_at limit 20`,
 );
 
 const end = whether<[accountId: string], Transaction>(
   'closing_end',
-  `with closing as (delete from ${OF_CLOSED} returning c.account_id, c.closed_at)
+  `with closing as (delete from account_closings where account_id = $1
+     returning account_id, closed_at)
    insert into account_deletions (account_id, asked_at) select account_id, closed_at from closing
-   on conflict (account_id) do update set asked_at = excluded.asked_at
-     where account_deletions.erased_at is null
    returning account_id`,
 );
 

@@ -5,7 +5,7 @@ import { createLog } from '../kernel/log.ts';
 import type { Action } from '../operator/actions.ts';
 import { optional, readInput, text, whole } from '../operator/verb/fields.ts';
 import type { ListPage, Verb, VerbDeps } from '../operator/verb/verb.ts';
-import { NOUNS, type Nouns } from '../operator/verbs/list.ts';
+import { NOUNS, verbsOf } from '../operator/verbs/list.ts';
 import { optionOf, usageOf } from './help.ts';
 
 export interface ParsedCommandLine {
@@ -24,11 +24,8 @@ export interface ParsedCommandLine {
  * Parses the arguments after `framewright`.
  * @throws UsageError with one line, when the command is unknown or its arguments are wrong
  */
-export async function parseCommandLine(
-  args: string[],
-  nouns: Nouns = NOUNS,
-): Promise<ParsedCommandLine> {
-  const [name, verb] = await findVerb(args, nouns);
+export async function parseCommandLine(args: string[]): Promise<ParsedCommandLine> {
+  const [name, verb] = await findVerb(args);
   const { words, options } = parseWords(name, verb, args.slice(name.split(' ').length));
   return worded(verb, async () => {
     const { json, reason, by, limit, after, ...given } = options;
@@ -69,19 +66,19 @@ async function worded<Result>(verb: Verb, work: () => Promise<Result>): Promise<
   }
 }
 
-async function findVerb(args: string[], nouns: Nouns): Promise<[string, Verb]> {
+async function findVerb(args: string[]): Promise<[string, Verb]> {
   const [noun = ''] = args;
-  const verbs = Object.entries((await nouns[noun]?.()) ?? {});
+  const verbs = Object.entries((await verbsOf(noun)) ?? {});
   const found = verbs.find(([name]) => name.split(' ').every((word, i) => args[i] === word));
   if (found) return found;
   const given = args.filter((arg) => !arg.startsWith('-'));
   throw new UsageError(
-    `there is no command "${given.join(' ')}". Try: ${await suggestionsFor(given[0] ?? '', nouns)}`,
+    `there is no command "${given.join(' ')}". Try: ${await suggestionsFor(given[0] ?? '')}`,
   );
 }
 
-async function suggestionsFor(noun: string, nouns: Nouns): Promise<string> {
-  const alike = Object.entries(nouns).filter(
+async function suggestionsFor(noun: string): Promise<string> {
+  const alike = Object.entries(NOUNS).filter(
     ([name]) => noun !== '' && (name.startsWith(noun) || noun.startsWith(name)),
   );
   const verbs = await Promise.all(alike.map(([, read]) => read()));

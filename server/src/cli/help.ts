@@ -1,6 +1,6 @@
 import type { Field } from '../operator/verb/fields.ts';
 import type { Verb, Verbs } from '../operator/verb/verb.ts';
-import { NOUNS, type Nouns } from '../operator/verbs/list.ts';
+import { NOUNS, verbsOf } from '../operator/verbs/list.ts';
 
 export function optionOf(field: string): string {
   return `--${field.replaceAll('_', '-')}`;
@@ -53,13 +53,13 @@ Example:
 `;
 
 /** The text of --help: of the commands that begin with this word, or of all. */
-export async function helpText([noun = '']: string[], nouns: Nouns = NOUNS): Promise<string> {
+export async function helpText([noun = '']: string[]): Promise<string> {
   const usage = 'Usage: npx --no-install framewright COMMAND [--json]';
   if (noun === 'serve') return `${usage}\n\n${SERVE}\n${NOTES}`;
-  const chosen = await nouns[noun]?.();
+  const chosen = await verbsOf(noun);
   if (chosen) return `${usage}\n\n${listing(chosen, fieldsOf)}\n${NOTES}`;
   const title = 'framewright: asynchronous video generation, paid with prepaid credits';
-  const all = await Promise.all(Object.values(nouns).map((read) => read()));
+  const all = await Promise.all(Object.values(NOUNS).map((read) => read()));
   const lists = [SERVE, ...all.map((verbs) => listing(verbs))].join('\n');
   const hint =
     'COMMAND --help shows one group of them, such as tasks --help.\n--version prints the version.';

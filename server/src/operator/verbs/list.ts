@@ -27,7 +27,13 @@ export const NOUNS = {
   migrate: async () => (await import('./upkeep.ts')).MIGRATE,
 } satisfies Nouns;
 
-export type Nouns = Record<string, () => Promise<Verbs>>;
+type Nouns = Record<string, () => Promise<Verbs>>;
+
+/** The verbs of a noun; undefined if there is none. */
+export function verbsOf(noun: string): Promise<Verbs> | undefined {
+  const nouns: Nouns = NOUNS;
+  return Object.hasOwn(nouns, noun) ? nouns[noun]?.() : undefined;
+}
 
 /** The verbs of all nouns, with the types of their fields and results. */
 type AllVerbs = {

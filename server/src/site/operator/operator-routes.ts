@@ -13,7 +13,7 @@ import { showAccount, waysIn } from '../../operator/verbs/accounts.ts';
 import { listProviders, showCreates } from '../../operator/verbs/providers.ts';
 import { TASKS } from '../../operator/verbs/tasks.ts';
 import { operatorRead, PAGE_ROWS, pageOf } from './operator-route.ts';
-import { verbRoutes } from './verb-routes.ts';
+import { VERB_ROUTES } from './verb-routes.ts';
 
 const AUDITS = 10;
 
@@ -31,7 +31,7 @@ const HELD = { provider, account, held_hours, cause };
 
 /** The operator console's routes: all verbs, and the reads of its pages. */
 export const OPERATOR_ROUTES = [
-  ...verbRoutes(),
+  ...VERB_ROUTES,
   operatorRead('/figures', {}, async ({ db, recent }) => {
     const { live, held, orphans, closed, due } = await readFigures(db);
     return { now: { live, held, orphans, closed, due }, minutes: recent.list() };

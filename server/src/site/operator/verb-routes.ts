@@ -5,9 +5,9 @@ import type { Verb } from '../../operator/verb/verb.ts';
 import {
   type FieldOf,
   NOUNS,
-  type Nouns,
   type ShownOf,
   type VerbName,
+  verbsOf,
 } from '../../operator/verbs/list.ts';
 import { noSuchPath } from '../../requests/errors.ts';
 import { type AsJson, siteRoute } from '../route.ts';
@@ -37,38 +37,36 @@ const ParamsSchema = Type.Object({ '*': Type.String() });
  * `POST …/verbs/tasks/cancel`, whose body has the fields and the reason. `GET …/verbs` lists them
  * with the fields of their dialogs.
  */
-export function verbRoutes(nouns: Nouns = NOUNS) {
-  return [
-    siteRoute(`GET ${PREFIX}/verbs`, {
-      access: 'operator',
-      handle: () => shownVerbs(nouns),
-    }),
-    siteRoute(`GET ${PREFIX}/verbs/*`, {
-      access: 'operator',
-      query: Type.Object({}, { additionalProperties: Type.String() }),
-      params: ParamsSchema,
-      handle: async (deps: OperatorDeps, { query, params, session }) => {
-        const { name, verb } = await findVerb(nouns, params['*']);
-        if (isChange(verb)) throw noSuchPath();
-        const { cursor, ...given } = query as Record<string, string>;
-        const action = { command: name, actor: session.email, reason: null };
-        return performed(deps, verb, { given, cursor, action });
-      },
-    }),
-    siteRoute(`POST ${PREFIX}/verbs/*`, {
-      access: 'operator',
-      body: Type.Object({ reason: ReasonSchema }, { additionalProperties: true }),
-      params: ParamsSchema,
-      handle: async (deps: OperatorDeps, { body, params, session }) => {
-        const { name, verb } = await findVerb(nouns, params['*']);
-        if (!isChange(verb)) throw noSuchPath();
-        const { reason, ...given } = body;
-        const action = { command: name, actor: session.email, reason: reason.trim() };
-        return performed(deps, verb, { given, action });
-      },
-    }),
-  ];
-}
+export const VERB_ROUTES = [
+  siteRoute(`GET ${PREFIX}/verbs`, {
+    access: 'operator',
+    handle: shownVerbs,
+  }),
+  siteRoute(`GET ${PREFIX}/verbs/*`, {
+    access: 'operator',
+    query: Type.Object({}, { additionalProperties: Type.String() }),
+    params: ParamsSchema,
+    handle: async (deps: OperatorDeps, { query, params, session }) => {
+      const { name, verb } = await findVerb(params['*']);
+      if (isChange(verb)) throw noSuchPath();
+      const { cursor, ...given } = query as Record<string, string>;
+      const action = { command: name, actor: session.email, reason: null };
+      return performed(deps, verb, { given, cursor, action });
+    },
+  }),
+  siteRoute(`POST ${PREFIX}/verbs/*`, {
+    access: 'operator',
+    body: Type.Object({ reason: ReasonSchema }, { additionalProperties: true }),
+    params: ParamsSchema,
+    handle: async (deps: OperatorDeps, { body, params, session }) => {
+      const { name, verb } = await findVerb(params['*']);
+      if (!isChange(verb)) throw noSuchPath();
+      const { reason, ...given } = body;
+      const action = { command: name, actor: session.email, reason: reason.trim() };
+      return performed(deps, verb, { given, action });
+    },
+  }),
+];
 
 /** Runs a verb for a request. Lists are sent as a page with the next one's cursor. */
 function performed(
@@ -84,9 +82,9 @@ function performed(
   }, verb);
 }
 
-async function findVerb(nouns: Nouns, path: string): Promise<{ name: string; verb: Verb }> {
+async function findVerb(path: string): Promise<{ name: string; verb: Verb }> {
   const name = path.replaceAll('/', ' ');
-  const verbs = await verbsOf(nouns, path.split('/', 1).join(''));
+  const verbs = (await verbsOf(path.split('/', 1).join(''))) ?? {};
   const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined;
   if (!verb || verb.notOnConsole !== undefined) throw noSuchPath();
   return { name, verb };
@@ -94,10 +92,6 @@ async function findVerb(nouns: Nouns, path: string): Promise<{ name: string; ver
 
 function isChange(verb: Verb): boolean {
   return verb.reason !== undefined || verb.isRecordedOnConsole === true;
-}
-
-async function verbsOf(nouns: Nouns, noun: string): Promise<Record<string, Verb>> {
-  return Object.hasOwn(nouns, noun) ? ((await nouns[noun]?.()) ?? {}) : {};
 }
 
 type Read<Shown> = Shown extends (infer Row)[] ? { items: Row[]; next: string | null } : Shown;
@@ -129,10 +123,10 @@ export type GivenChange =
       [Name in VerbName]: { verb: Name; given?: { [Field in FieldOf<Name>]?: string | boolean } };
     }[VerbName];
 
-async function shownVerbs(nouns: Nouns) {
-  const all = await Promise.all(Object.keys(nouns).map((noun) => verbsOf(nouns, noun)));
+async function shownVerbs() {
+  const all = await Promise.all(Object.values(NOUNS).map((read) => read()));
   const shown = all
-    .flatMap((verbs) => Object.entries(verbs))
+    .flatMap((verbs) => Object.entries<Verb>(verbs))
     .filter(([, verb]) => verb.notOnConsole === undefined)
     .map(([name, verb]): [string, ShownVerb] => {
       const { summary, fields, dialog } = verb;

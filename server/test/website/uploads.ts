@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { request } from 'node:http';
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { createMeasurer } from '../../src/media/measure.ts';
 import type { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
@@ -8,8 +9,22 @@ import { claimTask, sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import type { TestVisitor, TestWebsite } from './website.ts';
 
+/** An upload whose headers and first bytes are sent, and no more. */
+export function beginUpload(url: string, headers: Record<string, string>) {
+  const sent = request(url, {
+    method: 'POST',
+    headers: { 'content-type': 'image/png', 'content-length': '1000', ...headers },
+  });
+  sent.on('error', () => {});
+  sent.write('begin');
+  return sent;
+}
+
 /** The rows of a visitor's uploads. */
-export function uploadRows({ database }: TestWebsite, { accountId }: TestVisitor) {
+export function uploadRows(
+  { database }: TestWebsite,
+  { accountId }: Pick<TestVisitor, 'accountId'>,
+) {
   return sql<{ id: string; state: string }>(
     database.db,
     `select id, state from stored_objects where owner_id = $1 and role = 'upload' order by id`,

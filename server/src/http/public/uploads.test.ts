@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { PUBLIC_URL } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { imageBytes, videoBytes } from '../../../test/media/media-fixture.ts';
 import { sql } from '../../../test/task-fixtures.ts';
-import { until } from '../../../test/until.ts';
-import { assertPicture, uploadRows } from '../../../test/website/uploads.ts';
+import { assertPicture, beginUpload, uploadRows } from '../../../test/website/uploads.ts';
 import { openTestWebsite } from '../../../test/website/website.ts';
 import { createKey } from '../../accounts/api-keys.ts';
 import { QUOTA_BYTES } from '../../uploads/quota.ts';
@@ -178,23 +176,15 @@ test('a 429 of uploads names their own limit', async () => {
   assert.equal(headers.ratelimit, `"uploads";r=0;t=${headers['retry-after']}`);
 });
 
-test('the quota of a mailbox is one for the API and the website', async () => {
-  const { visitor, upload } = await owner(0);
-  assert.equal((await visitor.upload(picture)).status, 201);
-  const grow = 'update stored_objects set size_bytes = $2::bigint where owner_id = $1';
-  const full = [visitor.accountId, QUOTA_BYTES.unpaid - picture.length];
-  await sql(website.database.db, grow, full);
-  assert.equal((await upload(picture)).status, 201);
-  assertError(await upload(picture), 'invalid_request', { reason: 'quota_exceeded' });
-});
-
-test('a delete of an upload can be repeated, and frees its room in the quota', async () => {
+test('a delete of an upload can be repeated, and frees its room in the quota of both surfaces', async () => {
   const first = await owner(0);
   const other = await owner(0);
   const { id, url } = (await first.upload(picture)).body;
   const grow = 'update stored_objects set size_bytes = $2::bigint where id = $1';
   await sql(website.database.db, grow, [id, QUOTA_BYTES.unpaid]);
-  assertError(await first.upload(picture), 'invalid_request', { reason: 'quota_exceeded' });
+  for (const refused of [await first.upload(picture), await first.visitor.upload(picture)]) {
+    assertError(refused, 'invalid_request', { reason: 'quota_exceeded' });
+  }
   for (const unknown of [id, 'obj_none', '%00', '..%2f']) {
     assertError(await other.remove(unknown), 'not_found');
   }
@@ -227,19 +217,9 @@ test('an upload is kept until the tasks that name it have copied it', async () =
   assert.equal((await remove(id)).status, 204);
 });
 
-/** An upload whose headers and first bytes are sent, and no more. */
-function begin(headers: Record<string, string>) {
-  const sent = httpRequest(website.url + PATH, {
-    method: 'POST',
-    headers: { 'content-type': 'image/png', 'content-length': '1000', ...headers },
-  });
-  sent.on('error', () => {});
-  sent.write('begin');
-  return sent;
-}
-
 test('the key and its window are checked before the body is read', async () => {
-  const stranger = begin({ authorization: 'Bearer fw_live_wrong' });
+  const begin = (authorization: string) => beginUpload(website.url + PATH, { authorization });
+  const stranger = begin('Bearer fw_live_wrong');
   const [response] = await once(stranger, 'response');
   assert.equal(response.statusCode, 401);
   assertError(
@@ -249,28 +229,10 @@ test('the key and its window are checked before the body is read', async () => {
   stranger.destroy();
   const { authorization, upload } = await owner();
   await Promise.all(Array.from({ length: 30 }, () => upload(Buffer.alloc(0))));
-  const late = begin({ authorization });
+  const late = begin(authorization);
   const [limited] = await once(late, 'response');
   assert.equal(limited.statusCode, 429);
   late.destroy();
-});
-
-test('the places of uploads are shared, and a connection that breaks leaves nothing', async () => {
-  const { visitor, authorization, upload } = await owner();
-  const slow = [1, 2, 3].map(() => begin({ authorization }));
-  const begun = `select cardinality(hits) as begun from request_windows where subject = $1`;
-  await until(
-    () => sql<{ begun: number }>(website.database.db, begun, [`uploads:${visitor.accountId}`]),
-    ([row]) => row?.begun === slow.length,
-  );
-  assertError(await visitor.upload(picture), 'service_busy');
-  assertError(await upload(picture), 'service_busy');
-  for (const one of slow) one.destroy();
-  await until(
-    () => upload(picture),
-    ({ status }) => status === 201,
-  );
-  assert.equal((await uploadRows(website, visitor)).length, 1);
 });
 
 test('where files are on a disk there is no link to send them to', async () => {

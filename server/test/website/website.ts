@@ -33,7 +33,7 @@ export interface TestVisitor {
   write(url: string, body?: object, method?: 'POST' | 'PUT' | 'PATCH'): Promise<ParsedResponse>;
   delete(url: string): Promise<ParsedResponse>;
   /** Creates a video, with an Idempotency-Key of its own if none is given. */
-  create(body: unknown, key?: string): Promise<ParsedResponse>;
+  create(body: unknown, key?: string, mode?: 'live' | 'test'): Promise<ParsedResponse>;
   /** Uploads a file, as a PNG if the headers say nothing else. */
   upload(bytes: Buffer, headers?: Record<string, string>): Promise<ParsedResponse>;
 }
@@ -129,10 +129,10 @@ function visitor(
     write: (url, body = {}, method = 'POST') =>
       send({ method, url, payload: JSON.stringify(body), headers: { 'content-type': json } }),
     delete: (url) => send({ method: 'DELETE', url }),
-    create: (body, key = crypto.randomUUID()) =>
+    create: (body, key = crypto.randomUUID(), mode = 'live') =>
       send({
         method: 'POST',
-        url: '/console/api/generations',
+        url: `/console/api/${mode === 'test' ? 'test-' : ''}generations`,
         payload: JSON.stringify(body),
         headers: { 'content-type': json, 'idempotency-key': key },
       }),

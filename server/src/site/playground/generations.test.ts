@@ -8,7 +8,6 @@ import { balances, grant } from '../../ledger/ledger.ts';
 import { audit } from '../../operator/audit.ts';
 import { endPause, pause } from '../../providers/circuit-breaker/pauses.ts';
 
-const URL = '/console/api/generations';
 const BODY = { prompt: 'a lighthouse at dawn' };
 const PRICE = 250;
 
@@ -27,13 +26,8 @@ async function visitorWith(paid: number, promotional = 0): Promise<TestVisitor> 
   return visitor;
 }
 
-const create = (visitor: TestVisitor, body: unknown = BODY, key?: string) =>
-  visitor.create(body, key);
-
-/** Checks the members that are expected; there may be more. */
-function assertHas(actual: object, expected: object): void {
-  assert.deepEqual({ ...actual, ...expected }, actual);
-}
+const create = (visitor: TestVisitor, body: unknown = BODY, key?: string, mode?: Mode) =>
+  visitor.create(body, key, mode);
 
 test('a create responds at once with the task, and its credits by kind', async () => {
   const visitor = await visitorWith(1000, 100);
@@ -42,7 +36,7 @@ test('a create responds at once with the task, and its credits by kind', async (
   const { id, created_at, updated_at, now } = body;
   assert.match(id, /^task_/);
   for (const time of [created_at, updated_at, now]) assert.ok(Date.parse(time));
-  assertHas(body, {
+  assert.partialDeepStrictEqual(body, {
     surface: 'web',
     status: 'processing',
     phase: 'reserved',
@@ -68,7 +62,7 @@ test('a create responds at once with the task, and its credits by kind', async (
     },
   });
   const shown = await visitor.get(`/console/api/tasks/${id}`);
-  assertHas(body, { ...shown.body, now });
+  assert.deepEqual({ ...body, ...shown.body, now }, body);
   assert.equal(shown.body.request_id, headers['x-request-id']);
   const me = await visitor.get('/console/api/me');
   assert.deepEqual(me.body.credits, { paid: 850, promotional: 0, reserved: 250, owed: 0 });
@@ -105,8 +99,6 @@ test('a page learns by its key whether a request has arrived, and of its own mod
 test('the public API does not know the task, and its key can be used there', async () => {
   const visitor = await visitorWith(1000);
   const { body } = await create(visitor);
-  const customer = await website.customer(0);
-  assertError(await customer.send({ url: `/api/v1/tasks/${body.id}` }), 'not_found');
   const { secret } = await createKey(website.database.db, { accountId: visitor.accountId });
   const headers = { authorization: `Bearer ${secret}`, cookie: '' };
   const own = await visitor.send({ url: `/api/v1/tasks/${body.id}`, headers });
@@ -187,13 +179,9 @@ async function sideOf(visitor: TestVisitor, mode: Mode): Promise<string> {
 
 /** Does in one mode whatever a page can do. */
 async function actIn(visitor: TestVisitor, mode: Mode): Promise<string> {
-  const path = mode === 'test' ? '/console/api/test-generations' : URL;
-  const headers = { 'content-type': 'application/json', 'idempotency-key': 'the-same' };
-  const payload = JSON.stringify(BODY);
-  const sent = { method: 'POST', url: path, headers, payload } as const;
-  const { status, body } = await visitor.send(sent);
+  const { status, body } = await create(visitor, BODY, 'the-same', mode);
   assert.equal(status, 202, JSON.stringify(body));
-  assert.equal((await visitor.send(sent)).body.id, body.id);
+  assert.equal((await create(visitor, BODY, 'the-same', mode)).body.id, body.id);
   await visitor.write('/console/api/keys', { name: 'ci', mode });
   const hook = await visitor.write(`/console/api/webhooks?mode=${mode}`, HOOK);
   assert.equal(hook.body.mode, mode);
@@ -233,9 +221,9 @@ test('a test create without enough test credits, and a wrong mode, spend nothing
     [visitor.accountId],
   );
   const before = await sideOf(visitor, 'live');
-  assertError(await createTest(visitor, BODY), 'insufficient_credits');
+  assertError(await create(visitor, BODY, undefined, 'test'), 'insufficient_credits');
   const limited = { prompt: 'a harbour test-rate-limited' };
-  assertError(await createTest(visitor, limited), 'rate_limited');
+  assertError(await create(visitor, limited, undefined, 'test'), 'rate_limited');
   for (const wrong of ['?mode=TEST', '?mode=', '?mode=live&mode=test']) {
     assertError(await visitor.get(`/console/api/me${wrong}`), 'invalid_request');
     assertError(await visitor.write(`/console/api/price${wrong}`, PRICED), 'invalid_request');
@@ -243,35 +231,20 @@ test('a test create without enough test credits, and a wrong mode, spend nothing
   assert.equal(await sideOf(visitor, 'live'), before);
 });
 
-function createTest(visitor: TestVisitor, body: object) {
-  const headers = { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() };
-  const url = '/console/api/test-generations';
-  return visitor.send({ method: 'POST', url, headers, payload: JSON.stringify(body) });
-}
-
 test('the price is the one of a create, split as it would be paid', async () => {
   const visitor = await visitorWith(100, 60);
-  const quote = (body: object) => visitor.write('/console/api/price', body);
-  const wanted = { model: 'video-2.0-mini', resolution: '480p', duration: 10 };
-  const priced = await quote({ ...wanted, reference_video_durations: [] });
+  const quote = (body: object = {}) => visitor.write('/console/api/price', { ...PRICED, ...body });
+  const priced = await quote();
   const available = { promotional: 60, paid: 100 };
   const expected = { credits: 150, promotional: 60, paid: 90, is_affordable: true, available };
   assert.deepEqual(priced.body, expected);
-  const referenced = await quote({ ...wanted, reference_video_durations: [3, 5] });
-  assert.deepEqual(referenced.body, {
-    credits: 180,
-    promotional: 60,
-    paid: 120,
-    is_affordable: false,
-    available,
-  });
-  const missing = await quote({ ...wanted, resolution: '4k', reference_video_durations: [] });
-  assertError(missing, 'invalid_request');
-  assertError(
-    await quote({ ...wanted, duration: 3, reference_video_durations: [] }),
-    'invalid_request',
-  );
-  assertError(await website.stranger.write('/console/api/price', wanted), 'unauthorized');
+  const referenced = await quote({ reference_video_durations: [3, 5] });
+  const more = { credits: 180, promotional: 60, paid: 120, is_affordable: false, available };
+  assert.deepEqual(referenced.body, more);
+  for (const wrong of [{ resolution: '4k' }, { duration: 3 }]) {
+    assertError(await quote(wrong), 'invalid_request');
+  }
+  assertError(await website.stranger.write('/console/api/price', PRICED), 'unauthorized');
 });
 
 test('everybody reads the price table, the rules of the modes and the limits', async () => {

@@ -4,7 +4,6 @@ import { test } from 'node:test';
 import { Value } from 'typebox/value';
 import { resolved } from '../../../../console/docs/openapi.ts';
 import { openTestApp } from '../../../test/app.ts';
-import { send } from '../../../test/client.ts';
 import { OPENAPI_FILE, openApiText } from '../../write-openapi.ts';
 
 const text = await readFile(OPENAPI_FILE, 'utf8');
@@ -16,23 +15,15 @@ test('openapi.json is up to date (npm run openapi writes it)', async () => {
   assert.equal(text, await openApiText(), 'the same text each time');
 });
 
-test('GET /openapi.json returns the document without an API key', async () => {
-  const served = await openTestApp();
-  const response = await send(`${served.url}/openapi.json`, {}).finally(served.close);
-  assert.equal(response.status, 200);
-  assert.deepEqual(response.body, document);
-});
-
 test('openapi.json is OpenAPI 3.1, has version 1.0.0 and requires a bearer key everywhere', () => {
   assert.match(api.openapi, /^3\.1\.\d+$/);
   assert.equal(api.info.version, '1.0.0');
-  const [required, ...others] = api.security;
-  assert.equal(others.length, 0);
-  const schemes = Object.keys(required).map((name) => api.components.securitySchemes[name]);
-  assert.deepEqual(
-    schemes.map(({ type, scheme }) => ({ type, scheme })),
-    [{ type: 'http', scheme: 'bearer' }],
-  );
+  assert.equal(api.security.length, 1);
+  const schemes = Object.keys(api.security[0]).map((name) => {
+    const { type, scheme } = api.components.securitySchemes[name];
+    return `${type} ${scheme}`;
+  });
+  assert.deepEqual(schemes, ['http bearer']);
 });
 
 test('openapi.json has exactly the operations of the contract and its additions, with their statuses', () => {
@@ -202,8 +193,9 @@ test('shared parts of openapi.json stand once, and references lead to them', () 
   assert.ok(text.length < 150_000, `openapi.json has ${text.length} characters`);
 });
 
-test('a body of more than 64 KiB gets a response that the operation has', async () => {
+test('GET /openapi.json returns it without a key, and a body of more than 64 KiB gets a response of it', async () => {
   const served = await openTestApp();
+  assert.deepEqual((await served.app.inject('/openapi.json')).json(), document);
   const customer = await served.customer(0);
   const wrong: string[] = [];
   for (const [path, methods] of Object.entries(api.paths)) {

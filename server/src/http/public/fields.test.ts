@@ -194,11 +194,8 @@ test('an unknown property with any value is refused, and the error names it', as
   await fc.assert(
     fc.asyncProperty(unknownNames, anything, async (name, value) => {
       fc.pre(!KNOWN.has(name));
-      const body = Object.fromEntries([
-        ['prompt', 'abc'],
-        [name, value],
-      ]);
-      const response = await poor.create(body);
+      const body = new Map<string, unknown>([['prompt', 'abc']]).set(name, value);
+      const response = await poor.create(Object.fromEntries(body));
       assertError(response, 'invalid_request', { field: name, reason: 'unknown_property' });
     }),
     { numRuns: 40 },
@@ -218,7 +215,10 @@ test('the prompt is required, and a wrong length gets the message of the contrac
 
 test('the details of a 400 have the reason, the limit and the index in a list', async () => {
   const mode = 'media-to-video';
-  const reference_video_urls = [VIDEO];
+  const videos = 'reference_video_urls';
+  const pictures = 'reference_image_urls';
+  const seconds = 'reference_video_durations';
+  const timed = (durations: number[]) => ({ mode, [videos]: [VIDEO], [seconds]: durations });
   const cases: [body: object, field: string, reason: string, more?: object][] = [
     [{ duration: 3 }, 'duration', 'too_small', { limit: 4 }],
     [{ duration: 16 }, 'duration', 'too_large', { limit: 15 }],
@@ -226,36 +226,11 @@ test('the details of a 400 have the reason, the limit and the index in a list', 
     [{ seed: null }, 'seed', 'wrong_type'],
     [{ mode: 'x' }, 'mode', 'not_one_of', { allowedValues: MODES }],
     [{ mode: 'image-to-video', image_url: 'a b' }, 'image_url', 'malformed'],
-    [
-      { mode, reference_image_urls: Array(9).fill(IMAGE) },
-      'reference_image_urls',
-      'too_many',
-      { limit: 8 },
-    ],
-    [
-      { mode, reference_image_urls: [IMAGE, 'http://media.example/'] },
-      'reference_image_urls',
-      'not_https',
-      { entry: 1 },
-    ],
-    [
-      { mode, reference_video_urls: [VIDEO, 7] },
-      'reference_video_urls',
-      'wrong_type',
-      { entry: 1 },
-    ],
-    [
-      { mode, reference_video_urls, reference_video_durations: [] },
-      'reference_video_durations',
-      'too_few',
-      { limit: 1 },
-    ],
-    [
-      { mode, reference_video_urls, reference_video_durations: [16] },
-      'reference_video_durations',
-      'too_large',
-      { entry: 0, limit: 15 },
-    ],
+    [{ mode, [pictures]: Array(9).fill(IMAGE) }, pictures, 'too_many', { limit: 8 }],
+    [{ mode, [pictures]: [IMAGE, 'http://a.example/'] }, pictures, 'not_https', { entry: 1 }],
+    [{ mode, [videos]: [VIDEO, 7] }, videos, 'wrong_type', { entry: 1 }],
+    [timed([]), seconds, 'too_few', { limit: 1 }],
+    [timed([16]), seconds, 'too_large', { entry: 0, limit: 15 }],
   ];
   for (const [body, field, reason, more] of cases) {
     const response = await poor.create({ prompt: 'abc', ...body });

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { makeCustomer } from '../../test/customer.ts';
 import {
-  claimTask,
   makeTask,
   openTaskFixture,
+  PRICE,
   recordAccepted,
   sql,
   type TaskFixture,
 } from '../../test/task-fixtures.ts';
+import { taskMaker } from '../../test/website/own-tasks.ts';
 import type { Database } from '../database/database.ts';
-import type { Task } from '../tasks/task.ts';
-import { moveNow } from '../tasks/transitions.ts';
+import type { Storage } from '../storage/storage.ts';
 import { audit } from './audit.ts';
 
 /** A database of its own, since the audit looks at all of it. */
@@ -20,29 +21,12 @@ async function openAudited(t: TestContext): Promise<TaskFixture> {
   return fixture;
 }
 
-async function complete(fixture: TaskFixture): Promise<Task> {
-  const { task } = await makeTask(fixture);
-  const outputObjectId = `obj_${task.id}`;
-  await sql(
-    fixture.db,
-    `insert into stored_objects (id, owner_id, role, state, media_type, size_bytes, delete_after)
-     values ($1, $2, 'output', 'ready', 'video/mp4', 1, clock_now() + interval '1 day')`,
-    [outputObjectId, task.id],
-  );
-  await recordAccepted(fixture.db, task.id);
-  let current = await claimTask(fixture.db, task.id);
-  for (const to of ['submitting', 'generating', 'archiving'] as const) {
-    current = await moveNow(fixture.db, current, { to });
-  }
-  return moveNow(fixture.db, current, { to: 'completed', changes: { outputObjectId } });
-}
-
-async function fail(fixture: TaskFixture): Promise<Task> {
-  const { task } = await makeTask(fixture);
-  await recordAccepted(fixture.db, task.id);
-  const error = { code: 'provider_failed', message: 'No.' } as const;
-  const claimed = await claimTask(fixture.db, task.id);
-  return moveNow(fixture.db, claimed, { to: 'failed', changes: { error } });
+/** A task that has ended, of an account of its own. @returns its id */
+async function ended({ db, deps }: TaskFixture, how: 'completed' | 'failed'): Promise<string> {
+  const { accountId } = await makeCustomer(db, PRICE.credits);
+  const storage = { put: async () => {} } as unknown as Storage;
+  const make = taskMaker({ ...deps, storage });
+  return make(accountId, { ended: how === 'failed' ? 'provider_failed' : how });
 }
 
 const NOT_RESERVED = 'reserved without credits reserved for it';
@@ -181,8 +165,9 @@ test('the audit finds each damage, and nothing else', async (t) => {
   const fixture = await openAudited(t);
   const { db } = fixture;
   const { task: live } = await makeTask(fixture);
-  const { id: completed } = await complete(fixture);
-  const { id: failed } = await fail(fixture);
+  const completed = await ended(fixture, 'completed');
+  const failed = await ended(fixture, 'failed');
+  await recordAccepted(db, failed);
   const ids: Record<string, string> = { live: live.id, completed, failed };
   assert.deepEqual(await audit(db), { ok: true, problems: [] });
   for (const [title, of, said, damage, unlock = 'select'] of DAMAGES) {
@@ -215,8 +200,8 @@ async function problemsAfter(
 
 test('the audit accepts an output that was deleted after its retention', async (t) => {
   const fixture = await openAudited(t);
-  const { id } = await complete(fixture);
-  await fixture.database.setClock(2 * 86_400);
+  const id = await ended(fixture, 'completed');
+  await fixture.database.setClock(8 * 86_400);
   for (const state of ['deleting', 'deleted']) {
     await sql(fixture.db, 'update stored_objects set state = $2 where owner_id = $1', [id, state]);
     assert.deepEqual(await audit(fixture.db), { ok: true, problems: [] });
@@ -225,7 +210,7 @@ test('the audit accepts an output that was deleted after its retention', async (
 
 test('the audit finds a task of a test key that a real provider was given', async (t) => {
   const fixture = await openAudited(t);
-  const { id } = await complete(fixture);
+  const id = await ended(fixture, 'completed');
   await sql(fixture.db, `update tasks set surface = 'test' where id = $1`, [id]);
   await sql(fixture.db, `update attempts set provider = 'ark' where task_id = $1`, [id]);
   const { problems } = await audit(fixture.db);
@@ -244,7 +229,7 @@ test('the audit finds nothing while tasks are created and end between its snapsh
     snapshots += 1;
     if (changes < 8) {
       changes += 1;
-      await (changes % 2 === 0 ? complete(fixture) : fail(fixture));
+      await ended(fixture, changes % 2 === 0 ? 'completed' : 'failed');
     }
     return db.snapshot(work);
   };

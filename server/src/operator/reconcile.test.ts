@@ -167,6 +167,11 @@ test('after a decision the next worker may go on, and a slow find changes nothin
   );
 });
 
+test('a task that there is not can not be decided', async () => {
+  const nothing = reconcile(fixture.db, 'task_none', { kind: 'failed' }, 'x');
+  await assert.rejects(nothing, { message: 'there is no task "task_none"' });
+});
+
 test('when two operator decisions run at once, one is applied and the other is refused', async () => {
   const { held } = await makeHeldTask(fixture);
   const decide = () => reconcile(fixture.db, held.id, { kind: 'failed' }, 'race');
@@ -218,24 +223,13 @@ test('a job that a submit reports after its task was failed by an operator is an
   );
 });
 
-test('a decision that does not fit the held task is refused and changes nothing', async () => {
+test('a job of another task is refused, whoever named it, and changes nothing', async () => {
   const { held } = await makeHeldTask(fixture);
-  const taken = await makeHeldTask(fixture);
-  await reconcile(fixture.db, taken.held.id, { kind: 'accepted', jobId: 'job-mine' }, 'seen');
-  const wrong = reconcile(
-    fixture.db,
-    held.id,
-    { kind: 'accepted', jobId: 'job-mine' },
-    'a mistake',
-  );
-  await assert.rejects(wrong, { message: 'job job-mine belongs to another task already' });
-  const nothing = reconcile(fixture.db, 'task_none', { kind: 'failed' }, 'x');
-  await assert.rejects(nothing, { message: 'there is no task "task_none"' });
-  assert.equal((await readTask(fixture.db, held.id)).phase, 'held');
-});
-
-test('a job that was named for another task is refused, whoever named it', async () => {
-  const { held } = await makeHeldTask(fixture);
+  const { held: taken } = await makeHeldTask(fixture);
+  const mine = { kind: 'accepted', jobId: 'job-mine' } as const;
+  await reconcile(fixture.db, taken.id, mine, 'seen');
+  const message = 'job job-mine belongs to another task already';
+  await assert.rejects(reconcile(fixture.db, held.id, mine, 'a mistake'), { message });
   const called = await makeHeldTask(fixture);
   await callBack(fixture, called.attempt.id, report('job-of-called'));
   const refunded = await makeHeldTask(fixture);

@@ -4,7 +4,6 @@ import { after, test } from 'node:test';
 import { createTestDatabase } from '../../test/database.ts';
 import { ask, run } from '../../test/service/command-line.ts';
 import { makeHeldTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
-import { UsageError } from '../kernel/errors.ts';
 import { recordAction } from '../operator/actions.ts';
 import { parseCommandLine } from './command-line.ts';
 
@@ -73,8 +72,8 @@ test('a decision is recorded with its reason; a refused one is not', async (t) =
   t.after(() => fixture.close());
   const { held } = await makeHeldTask(fixture);
   const decision = ['reconcile', held.id, '--not-accepted', '--reason', 'console', '--by', 'bo'];
-  await does(decision, fixture.db);
-  await assert.rejects(does(decision, fixture.db), UsageError);
+  assert.deepEqual(await does(decision, fixture.db), { task_id: held.id, phase: 'failed' });
+  await assert.rejects(does(decision, fixture.db), /^UsageError: .* is failed, not held/);
   assert.deepEqual(await recorded(held.id, fixture.db), [
     { command: 'reconcile', actor: 'bo', reason: 'console', details: { kind: 'not_accepted' } },
   ]);

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createTestDatabase } from '../../test/database.ts';
-import { makeHeldTask, makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
-import type { Database } from '../database/database.ts';
+import { sql } from '../../test/task-fixtures.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { parseCommandLine } from './command-line.ts';
 
@@ -12,9 +11,9 @@ await does('accounts create ada@example.com');
 after(() => database.close());
 
 /** Runs a command line and returns the result that --json prints. */
-async function does(line: string, through: Database = db) {
+async function does(line: string) {
   const { run } = await parseCommandLine(line.split(' '));
-  return JSON.parse(JSON.stringify(await run({ db: through })));
+  return JSON.parse(JSON.stringify(await run({ db })));
 }
 
 test('a repeated grant is booked once, and refused with other values', async () => {
@@ -133,20 +132,6 @@ test('an account is disabled by its e-mail address or its id', async () => {
   assert.deepEqual(await does(`accounts disable ${id}`), { ...disabled, changed: false });
 });
 
-test('tasks are listed by phase and account, and shown in full', async (t) => {
-  const fixture = await openTaskFixture();
-  t.after(() => fixture.close());
-  const [first, second] = [(await makeTask(fixture)).task, (await makeTask(fixture)).task];
-  const ids = async (line: string) =>
-    (await does(line, fixture.db)).map((row: { id: string }) => row.id).sort();
-  assert.deepEqual(await ids('tasks list'), [first.id, second.id].sort());
-  assert.deepEqual(await ids(`tasks list --account ${first.account_id}`), [first.id]);
-  assert.deepEqual(await ids('tasks list --phase completed'), []);
-  assert.deepEqual(await ids('tasks list --due'), [first.id, second.id].sort());
-  const shown = await does(`tasks show ${first.id}`, fixture.db);
-  assert.deepEqual([shown.id, shown.phase, shown.attempts], [first.id, 'reserved', []]);
-});
-
 const MISTAKES = [
   'acounts list',
   'accounts',
@@ -202,50 +187,31 @@ test('every mistake gives a one-line error and leaves the balances as they are',
   assert.deepEqual(await does('credits show ada@example.com'), before);
 });
 
-test('reconcile needs exactly one decision, a valid job id and a reason', async () => {
-  const wrong = [
-    ['reconcile task_1 --reason seen', /--accepted or --not-accepted or --failed is required/],
-    ['reconcile task_1 --failed --not-accepted --reason seen', /is required, and only one of them/],
-    [
-      'reconcile task_1 --accepted ../x --reason seen',
-      /--accepted must be the id of the provider’s job/,
-    ],
-    ['reconcile task_1 --failed', /--reason is required/],
-    ['reconcile task_1 --failed --reason seen', /there is no task "task_1"/],
-    ['reconcile --failed --reason seen', /usage: npx --no-install framewright reconcile ID/],
-  ] as const;
-  for (const [line, words] of wrong) {
-    await assert.rejects(async () => does(line), words, line);
-  }
-});
+const NAMED_MISTAKES = [
+  ['reconcile task_1 --reason seen', /--accepted or --not-accepted or --failed is required/],
+  ['reconcile task_1 --failed --not-accepted --reason seen', /is required, and only one of them/],
+  [
+    'reconcile task_1 --accepted ../x --reason seen',
+    /--accepted must be the id of the provider’s job/,
+  ],
+  ['reconcile task_1 --failed', /--reason is required/],
+  ['reconcile task_1 --failed --reason seen', /there is no task "task_1"/],
+  ['reconcile --failed --reason seen', /usage: npx --no-install framewright reconcile ID/],
+  ['orphans', /Try: npx --no-install framewright orphans list/],
+  ['orphan list', /Try: npx --no-install framewright orphans list/],
+  ['toast', /Try: npx --no-install framewright --help/],
+  [
+    'tasks cancel task_1 --reason',
+    /^UsageError: --reason needs a value\. Usage: npx --no-install framewright tasks cancel ID/,
+  ],
+  [
+    'tasks cancel task_1 --reason --by ada',
+    /^UsageError: --reason needs a value\. Usage: npx --no-install framewright tasks cancel ID/,
+  ],
+] as const;
 
-test('reconcile decides a held task, and orphans list shows orphan jobs', async (t) => {
-  const fixture = await openTaskFixture();
-  t.after(() => fixture.close());
-  const { held } = await makeHeldTask(fixture);
-  const line = `reconcile ${held.id} --not-accepted --reason console`;
-  assert.deepEqual(await does(line, fixture.db), { task_id: held.id, phase: 'failed' });
-  assert.deepEqual(await does('orphans list', fixture.db), []);
-  await assert.rejects(does(line, fixture.db), /is failed, not held/);
-});
-
-test('the error of an incomplete command lists the full commands', async () => {
-  await assert.rejects(
-    async () => does('orphans'),
-    /Try: npx --no-install framewright orphans list/,
-  );
-  await assert.rejects(
-    async () => does('orphan list'),
-    /Try: npx --no-install framewright orphans list/,
-  );
-  await assert.rejects(async () => does('toast'), /Try: npx --no-install framewright --help/);
-});
-
-test('an option without its value is named', async () => {
-  const missing =
-    /^UsageError: --reason needs a value\. Usage: npx --no-install framewright tasks cancel ID/;
-  await assert.rejects(async () => does('tasks cancel task_1 --reason'), missing);
-  await assert.rejects(async () => does('tasks cancel task_1 --reason --by ada'), missing);
+test('an error says what is missing or wrong, with the full command', async () => {
+  for (const [line, words] of NAMED_MISTAKES) await assert.rejects(async () => does(line), words);
 });
 
 test('an erased account gets no new key', async () => {

@@ -45,6 +45,18 @@ async function does(line: string) {
   return JSON.parse(JSON.stringify(await parsed.run({ db: fixture.db })));
 }
 
+const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => id);
+
+/** The ids of all rows of a list, read page by page. */
+async function readPages<Key extends string>(line: string, limit: number, key: Key) {
+  const ids: string[] = [];
+  for (let after = ''; ; after = ` --after ${ids.at(-1)}`) {
+    const page = await does(`${line} --limit ${limit}${after}`);
+    ids.push(...page.map((row: Record<Key, string>) => row[key]));
+    if (page.length < limit) return ids;
+  }
+}
+
 /** A completed task with a stored output. */
 async function makeCompleted() {
   const { task } = await makeTask(fixture);
@@ -132,7 +144,6 @@ test('held tasks of a filter are listed, and decided only if exactly these are c
   }
   const line = 'tasks reconcile --failed --provider fal';
   const { tasks, confirm } = await does(line);
-  const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => id);
   assert.deepEqual(idsOf(tasks), ids);
   for (const more of [`--account ${accountId}`, '--held-hours 1', '--cause outcome']) {
     assert.deepEqual((await does(`${line} ${more}`)).tasks, [], more);
@@ -249,14 +260,15 @@ test('audit --storage asks the storage for each file', async () => {
 
 test('accounts are listed page by page and shown with credits, keys and tasks', async () => {
   const { task } = await makeTask(fixture);
-  const rows: string[] = [];
-  for (let after = ''; ; after = ` --after ${rows.at(-1)}`) {
-    const page = await does(`accounts list --limit 3${after}`);
-    rows.push(...page.map((row: { account_id: string }) => row.account_id));
-    if (page.length < 3) break;
-  }
+  const listed = await readPages('accounts list', 3, 'account_id');
   const all = await sql<{ id: string }>(fixture.db, 'select id from accounts');
-  assert.deepEqual([...rows].sort(), all.map(({ id }) => id).sort());
+  assert.deepEqual(listed.sort(), idsOf(all).sort());
+  const ofAccount = `tasks list --account ${task.account_id}`;
+  assert.deepEqual(idsOf(await does(ofAccount)), [task.id]);
+  assert.deepEqual(await does(`${ofAccount} --phase completed`), []);
+  assert.ok(idsOf(await does('tasks list --due')).includes(task.id));
+  const { id, phase, attempts } = await does(`tasks show ${task.id}`);
+  assert.deepEqual([id, phase, attempts], [task.id, 'reserved', []]);
   const shown = await does(`accounts show ${task.account_id}`);
   assert.deepEqual(shown.tasks, [{ phase: 'reserved', tasks: 1 }]);
   assert.deepEqual([shown.valid_keys, shown.paid.reserved], [1, task.credits]);
@@ -272,28 +284,16 @@ test('held tasks are listed the oldest held first, other tasks the newest first'
       where task_id = $1 and phase = 'held'`;
     await sql(fixture.db, at, [id, 10 + index]);
   }
-  const listed = async (line: string) =>
-    (await does(line))
-      .map((row: { id: string }) => row.id)
-      .filter((id: string) => ids.includes(id));
+  const listed = async (line: string) => idsOf(await does(line)).filter((id) => ids.includes(id));
   const oldestFirst = [...ids].reverse();
   assert.deepEqual(await listed('tasks list --phase held'), oldestFirst);
   const first = await does('tasks list --phase held --limit 1');
   assert.equal(first[0].id, oldestFirst[0]);
   const rest = await listed(`tasks list --phase held --after ${oldestFirst[0]}`);
   assert.deepEqual(rest, oldestFirst.slice(1));
-  const pages: string[] = [];
-  for (let after = ''; ; after = ` --after ${pages.at(-1)}`) {
-    const page = await does(`tasks list --limit 2${after}`);
-    pages.push(...page.map((row: { id: string }) => row.id));
-    if (page.length < 2) break;
-  }
   const newest = 'select id from tasks order by created_at desc, id desc';
   const all = await sql<{ id: string }>(fixture.db, newest);
-  assert.deepEqual(
-    pages,
-    all.map(({ id }) => id),
-  );
+  assert.deepEqual(await readPages('tasks list', 2, 'id'), idsOf(all));
   await assert.rejects(does('tasks list --after task_none'), /there is no task "task_none"/);
 });
 
@@ -311,7 +311,7 @@ test('an acknowledged orphan job is left out of lists and metrics, unless all ar
   await assert.rejects(does('orphans acknowledge ark job-acknowledged'), /ark has no orphan job/);
 });
 
-test('a video is taken down by its task, and a file that a live task needs is not', async () => {
+test('a video is taken down by its ended task, and a file that a live task needs is not', async () => {
   const { task, output } = await makeCompleted();
   const done = await does(`objects takedown ${task.id}`);
   assert.deepEqual([done.object_id, done.changed], [output, true]);
@@ -321,6 +321,7 @@ test('a video is taken down by its task, and a file that a live task needs is no
     [output],
   );
   assert.equal(row?.state, 'deleting');
+  await assert.rejects(does(`tasks wake ${task.id}`), /is completed: it has no next step/);
   const { task: live } = await makeTask(fixture);
   await sql(
     fixture.db,
@@ -374,32 +375,10 @@ test('uploads are listed, by mailbox too, and removed one by one or with their m
   assert.equal(left.length, 0);
 });
 
-test('an ended task can not be woken', async () => {
-  const { task } = await makeCompleted();
-  await assert.rejects(does(`tasks wake ${task.id}`), /is completed: it has no next step/);
-});
-
-test('the sessions of an account are listed, and end by sign-out and by disable', async () => {
+test('the ways into an account are listed, and end by sign-out; sessions also by disable', async () => {
   const { accountId } = await makeCustomer(fixture.db, 0);
   const from = { method: 'code', network: '203.0.113.0/24', browser: 'Firefox on Linux' };
   const begin = () => beginSession(fixture.db, accountId, from);
-  await begin();
-  await begin();
-  const { sessions } = await does(`accounts sessions ${accountId}`);
-  assert.equal(sessions.length, 2);
-  assert.partialDeepStrictEqual(sessions[0], from);
-  const removed = { removed_passkeys: 0, removed_identities: 0 };
-  const ended = { account_id: accountId, ended_sessions: 2, ...removed, changed: true };
-  assert.deepEqual(await does(`accounts sign-out ${accountId}`), ended);
-  assert.equal((await does(`accounts sign-out ${accountId}`)).changed, false);
-  await begin();
-  await does(`accounts disable ${accountId}`);
-  await does(`accounts enable ${accountId}`);
-  assert.deepEqual((await does(`accounts sessions ${accountId}`)).sessions, []);
-});
-
-test('a sign-out removes passkeys and outside identities, too, unless they are kept', async () => {
-  const { accountId } = await makeCustomer(fixture.db, 0);
   const add = async (id: string) => {
     const passkey = `insert into passkeys (id, account_id, public_key, counter, name)
       values ($2, $1, 'x', 0, 'of ' || $2)`;
@@ -407,25 +386,30 @@ test('a sign-out removes passkeys and outside identities, too, unless they are k
     const identity = `insert into identities (issuer, subject, account_id) values ('oidc', $2, $1)`;
     await sql(fixture.db, identity, [accountId, id]);
   };
-  await add('-thief');
-  await add('owner');
+  await Promise.all([begin(), begin(), add('-thief'), add('owner')]);
   const listed = async () => {
-    const { passkeys, identities } = await does(`accounts sessions ${accountId}`);
-    return [passkeys.length, identities.length];
+    const { sessions, passkeys, identities } = await does(`accounts sessions ${accountId}`);
+    for (const session of sessions) assert.partialDeepStrictEqual(session, from);
+    return [sessions.length, passkeys.length, identities.length];
   };
-  assert.deepEqual(await listed(), [2, 2]);
-  assert.equal((await does(`accounts sign-out ${accountId} --only-sessions`)).changed, false);
+  assert.deepEqual(await listed(), [2, 2, 2]);
+  const signOut = `accounts sign-out ${accountId}`;
+  const ended = { account_id: accountId, removed_passkeys: 0, removed_identities: 0 };
+  const onlySessions = { ...ended, ended_sessions: 2, changed: true };
+  assert.deepEqual(await does(`${signOut} --only-sessions`), onlySessions);
+  assert.equal((await does(`${signOut} --only-sessions`)).changed, false);
   const remove = `accounts remove-passkey ${accountId} --passkey=-thief`;
   assert.equal((await does(remove)).changed, true);
   assert.equal((await does(remove)).changed, false);
-  assert.deepEqual(await listed(), [1, 2]);
-  const removed = { ended_sessions: 0, removed_passkeys: 1, removed_identities: 2 };
-  assert.deepEqual(await does(`accounts sign-out ${accountId}`), {
-    account_id: accountId,
-    ...removed,
-    changed: true,
-  });
-  assert.deepEqual(await listed(), [0, 0]);
+  assert.deepEqual(await listed(), [0, 1, 2]);
+  await begin();
+  const all = { ended_sessions: 1, removed_passkeys: 1, removed_identities: 2, changed: true };
+  assert.deepEqual(await does(signOut), { ...ended, ...all });
+  assert.equal((await does(signOut)).changed, false);
+  await begin();
+  await does(`accounts disable ${accountId}`);
+  await does(`accounts enable ${accountId}`);
+  assert.deepEqual(await listed(), [0, 0, 0]);
 });
 
 test('an account that is enabled again is not erased', async () => {

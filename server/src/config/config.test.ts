@@ -9,59 +9,22 @@ import { TEST_PROVIDER } from '../providers/test-provider.ts';
 import { readConfig, useFileThreads } from './config.ts';
 import { readWebsite } from './website.ts';
 
-test('without any variable the service has the documented defaults', () => {
-  const { configuredProviders, ...config } = readConfig({});
-  assert.deepEqual(
-    configuredProviders.map(({ name }) => name),
-    ['local', TEST_PROVIDER],
-  );
-  assert.deepEqual(config, {
-    host: '127.0.0.1',
-    port: 8080,
-    metricsPort: undefined,
-    publicUrl: 'http://127.0.0.1:8080',
-    dataDir: path.resolve('.data'),
-    databaseUrl: undefined,
-    databaseDirectUrl: undefined,
-    poolerStatements: 'named',
-    processes: 1,
-    databaseConnections: 24,
-    databaseVolatile: false,
-    trustsPromotion: false,
-    roles: new Set(['api', 'worker']),
-    provider: 'local',
-    createWaitSeconds: 20,
-    submitTimeoutSeconds: 30,
-    submitRetrySeconds: 600,
-    pollMinSeconds: 2,
-    pollMaxSeconds: 15,
-    reconcileSeconds: 30,
-    clientHosts: { allow: new Set(), deny: new BlockList() },
-    webhookHosts: {
-      allow: new Set(),
-      deny: new BlockList(),
-      ports: [
-        [443, 443],
-        [1024, 65_535],
-      ],
-    },
-    providerHosts: { allow: new Set(), deny: new BlockList() },
-    dnsServers: [],
-    storage: { kind: 'disk', folder: path.resolve('.data/objects') },
-    deliveryMode: 'proxy',
-    presignsInputs: false,
-    deliverySeconds: 86_400,
-    retentionDays: 30,
-    historyDays: undefined,
-    outputFrames: 'keyframes',
-    drawsPosters: true,
-    drainSeconds: 1,
-    shutdownSeconds: 30,
-    logLevel: 'info',
-    website: readWebsite({}),
-    stripe: undefined,
-    tracing: undefined,
-  });
+// repository/operations-docs.test.ts shows the defaults that the pages name.
+test('without any variable nothing is kept elsewhere, sent elsewhere or reached within the network', () => {
+  const config = readConfig({});
+  const names = config.configuredProviders.map(({ name }) => name);
+  assert.deepEqual(names, ['local', TEST_PROVIDER]);
+  assert.equal(config.provider, 'local');
+  assert.equal(config.publicUrl, 'http://127.0.0.1:8080');
+  assert.deepEqual(config.storage, { kind: 'disk', folder: path.resolve('.data/objects') });
+  assert.deepEqual([config.deliveryMode, config.presignsInputs], ['proxy', false]);
+  const { databaseUrl, databaseDirectUrl, historyDays, stripe, tracing } = config;
+  const unset = [databaseUrl, databaseDirectUrl, historyDays, stripe, tracing];
+  assert.deepEqual(unset, Array(5).fill(undefined));
+  const none = { allow: new Set(), deny: new BlockList() };
+  assert.deepEqual([config.clientHosts, config.providerHosts, config.dnsServers], [none, none, []]);
+  assert.deepEqual({ ...config.webhookHosts, ports: undefined }, { ...none, ports: undefined });
+  assert.deepEqual(config.website, readWebsite({}));
 });
 
 test('a value may be a fraction or have spaces around it; an empty value counts as not set', () => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { findBinaries, linkLibraries } from './binaries.ts';
 import { EmbeddedPostgresError } from './error.ts';
+import { temporaryFolder } from './test/temporary-folder.ts';
 
 test('on a platform without a packaged Postgres the error says to set DATABASE_URL', async () => {
   await assert.rejects(findBinaries('plan9', 'mips'), (error: unknown) => {
@@ -16,9 +16,7 @@ test('on a platform without a packaged Postgres the error says to set DATABASE_U
 });
 
 test('Postgres runs from a package whose install script did not run', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'embedded package '));
-  t.after(() => rm(folder, { recursive: true, force: true }));
-  const native = join(folder, 'native');
+  const native = join(await temporaryFolder(t), 'native');
   const { postgres } = await findBinaries();
   await cp(dirname(dirname(postgres)), native, {
     recursive: true,

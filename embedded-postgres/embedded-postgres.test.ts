@@ -6,23 +6,17 @@ import { cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
-import { Client } from 'pg';
 import { findBinaries } from './binaries.ts';
 import { ensureCluster } from './cluster.ts';
 import { openEmbeddedDatabase } from './embedded-postgres.ts';
 import { EmbeddedPostgresError } from './error.ts';
 import { makeFolder } from './folder.ts';
 import { chooseOsUser } from './os-user.ts';
-import { openInOtherProcess, spawnOpener, until } from './test/other-process.ts';
+import { openInOtherProcess, query, spawnOpener, until } from './test/other-process.ts';
 import { silentLog as log } from './test/silent-log.ts';
+import { temporaryFolder } from './test/temporary-folder.ts';
 
 const settings = { fsync: 'off' };
-
-async function emptyFolder(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'embedded database '));
-  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
-  return folder;
-}
 
 const template = await mkdtemp(join(tmpdir(), 'embedded template '));
 await (await openEmbeddedDatabase({ dataDir: template, log, settings })).close();
@@ -31,7 +25,7 @@ after(() => rm(template, { recursive: true, force: true }));
 
 /** A copy of a template. If root runs the tests, root owns it, like data restored from a backup. */
 async function dataFolder(t: TestContext): Promise<string> {
-  const folder = await emptyFolder(t);
+  const folder = await temporaryFolder(t);
   await cp(template, folder, { recursive: true });
   return folder;
 }
@@ -40,16 +34,6 @@ async function open(t: TestContext, dataDir: string) {
   const database = await openEmbeddedDatabase({ dataDir, log, settings });
   t.after(() => database.close());
   return database;
-}
-
-async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(text)).rows;
-  } finally {
-    await client.end();
-  }
 }
 
 const pidFile = (dataDir: string) => join(dataDir, 'postgres', 'cluster', 'postmaster.pid');
@@ -66,12 +50,8 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function parentOf(pid: number): Promise<number> {
-  return Number(/^PPid:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]);
-}
-
 test('data written before the close is there after the next start', async (t) => {
-  const dataDir = await emptyFolder(t);
+  const dataDir = await temporaryFolder(t);
   const first = await open(t, dataDir);
   assert.deepEqual([first.startedHere, first.created], [true, true]);
   await query(first.url, 'create table kept as select 42 as answer');
@@ -104,29 +84,29 @@ test('the cluster has UTF-8 and locale C, and listens only on loopback with a pa
   assert.equal((await stat(join(dataDir, 'postgres', 'password'))).mode & 0o777, 0o600);
 });
 
-test('a second process joins, the first may leave, the last one stops the server', async (t) => {
-  const dataDir = await dataFolder(t);
-  const first = await openInOtherProcess(dataDir);
-  assert.equal(first.startedHere, true);
-  const joiner = await open(t, dataDir);
-  assert.deepEqual([joiner.startedHere, joiner.url], [false, first.url]);
-  const pid = await postmasterPid(dataDir);
-  await first.close();
-  assert.deepEqual(await query(joiner.url, 'select 1 as one'), [{ one: 1 }]);
-  await joiner.close();
-  assert.equal(isAlive(pid), false);
-});
-
-test('two opens in one process count as two members', async (t) => {
-  const dataDir = await dataFolder(t);
-  const [first, second] = await Promise.all([open(t, dataDir), open(t, dataDir)]);
-  assert.notEqual(first.startedHere, second.startedHere);
-  await first.close();
-  assert.equal((await query(second.url, 'select 1')).length, 1);
-});
+for (const [end, how] of [
+  ['leave', 'close'],
+  ['be killed', 'kill'],
+] as const) {
+  test(`a second process joins, the first may ${end}, the last one stops the server`, async (t) => {
+    const dataDir = await dataFolder(t);
+    const first = await openInOtherProcess(dataDir);
+    assert.equal(first.startedHere, true);
+    const joiner = await open(t, dataDir);
+    assert.deepEqual([joiner.startedHere, joiner.url], [false, first.url]);
+    const pid = await postmasterPid(dataDir);
+    await first[how]();
+    const third = await openInOtherProcess(dataDir);
+    assert.equal(third.startedHere, false);
+    await third[how]();
+    assert.deepEqual(await query(joiner.url, 'select 1 as one'), [{ one: 1 }]);
+    await joiner.close();
+    assert.equal(isAlive(pid), false);
+  });
+}
 
 test('when processes open an empty folder together, exactly one starts a server', async (t) => {
-  const dataDir = await emptyFolder(t);
+  const dataDir = await temporaryFolder(t);
   const all = await Promise.all([1, 2, 3, 4].map(() => openInOtherProcess(dataDir)));
   assert.equal(all.filter((each) => each.startedHere).length, 1);
   assert.equal(all.filter((each) => each.created).length, 1);
@@ -169,63 +149,40 @@ test('the server stops and keeps the data when its only member is killed', async
   assert.deepEqual(await query(next.url, 'select answer from kept'), [{ answer: 7 }]);
 });
 
-test('a killed first member does not stop the server of another member', async (t) => {
-  const dataDir = await dataFolder(t);
-  const first = await openInOtherProcess(dataDir);
-  const joiner = await open(t, dataDir);
-  const pid = await postmasterPid(dataDir);
-  await first.kill();
-  const third = await openInOtherProcess(dataDir);
-  assert.equal(third.startedHere, false);
-  await third.kill();
-  assert.equal((await query(joiner.url, 'select 1')).length, 1);
-  await joiner.close();
-  assert.equal(isAlive(pid), false);
-});
-
 test('an open just after a kill does not get the server that is stopping', async (t) => {
   const dataDir = await dataFolder(t);
   for (let round = 0; round < 4; round += 1) {
     const first = await openInOtherProcess(dataDir);
     first.child.kill('SIGKILL');
     const next = await openEmbeddedDatabase({ dataDir, log, settings });
-    const client = new Client({ connectionString: next.url });
-    await client.connect();
-    await client.query('select pg_sleep(0.05)');
-    await client.end();
+    await query(next.url, 'select pg_sleep(0.05)');
     await next.close();
   }
 });
 
-test('a process can join a server whose guard was killed', {
+test('a server whose guard was killed is not shared, and the next open stops it', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const dataDir = await dataFolder(t);
   const first = await openInOtherProcess(dataDir);
   const pid = await postmasterPid(dataDir);
-  for (const guard of await guardsOf(pid)) process.kill(guard, 'SIGKILL');
-  await rm(join(dataDir, 'postgres', 'users')); // the pipe may be missing as well
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  const guard = /^PPid:\s+(\d+)/m.exec(status)?.[1] ?? '';
+  const children = await readFile(`/proc/${guard}/task/${guard}/children`, 'utf8');
+  // Its other child is the subshell that reads the pipe.
+  for (const each of [guard, ...children.trim().split(' ')].map(Number)) {
+    if (each !== pid) process.kill(each, 'SIGKILL');
+  }
+  await assert.rejects(openEmbeddedDatabase({ dataDir, log, settings }), /guard .* was killed/);
+  assert.equal((await query(first.url, 'select 1')).length, 1);
   await first.kill();
   const next = await open(t, dataDir);
-  assert.deepEqual([next.startedHere, await postmasterPid(dataDir)], [false, pid]);
-  assert.equal((await query(next.url, 'select 1')).length, 1);
-  const other = await openInOtherProcess(dataDir);
-  await next.close();
-  assert.equal((await query(other.url, 'select 1')).length, 1);
-  await other.close();
+  assert.equal(next.startedHere, true);
   await until(() => !isAlive(pid)); // init, not the guard, reaps it
 });
 
-/** The guard is the parent of Postgres; its reading subshell is the parent's other child. */
-async function guardsOf(postmaster: number): Promise<number[]> {
-  const guard = await parentOf(postmaster);
-  const children = await readFile(`/proc/${guard}/task/${guard}/children`, 'utf8');
-  const watches = children.trim().split(' ').map(Number);
-  return [guard, ...watches.filter((pid) => pid !== postmaster)];
-}
-
 test('a start that is killed at any moment does not prevent the next start', async (t) => {
-  const dataDir = await emptyFolder(t);
+  const dataDir = await temporaryFolder(t);
   const moments = [
     () => seen(dataDir, /^cluster\.new-/),
     () => seen(dataDir, /^cluster$/),
@@ -296,7 +253,7 @@ test('a failed start is a one-line error with the cause, and does not block the 
 });
 
 test('an initdb that ends early leaves no cluster, and the next start makes one', async (t) => {
-  const dataDir = await emptyFolder(t);
+  const dataDir = await temporaryFolder(t);
   const folder = await makeFolder(dataDir);
   const initdb = join(dataDir, 'initdb');
   const ending = '#!/bin/sh\nmkdir "$2" && echo 18 >"$2/PG_VERSION"; exit 1\n';

@@ -9,9 +9,7 @@ import {
   hasGuard,
   hasMembers,
   joinGuarded,
-  joinUnguarded,
   type Membership,
-  makePipe,
   waitForGuardExit,
 } from './membership.ts';
 import { chooseOsUser, type OsUser, refuseForeignFolder } from './os-user.ts';
@@ -118,27 +116,31 @@ async function withLock<T>(folder: DatabaseFolder, work: () => Promise<T>): Prom
 async function joinOrStart(site: Site): Promise<Opened> {
   const { folder } = site;
   for (;;) {
-    const membership =
-      (await joinGuarded(folder, TIMEOUT_SECONDS)) ?? (await joinAfterGuardLoss(site));
+    const membership = await joinGuarded(folder, TIMEOUT_SECONDS);
     if (membership === undefined) return start(site);
-    const isAlive = async () =>
-      membership.isGuarded ? hasGuard(folder) : (await findPostmaster(folder)) !== undefined;
     const reached = await leavingOnFailure(membership, () =>
-      reachServer(folder, isAlive, TIMEOUT_SECONDS),
+      reachServer(folder, () => hasGuard(folder), TIMEOUT_SECONDS),
     );
     if (reached) return { ...reached, membership, startedHere: false, created: false };
     membership.leave(); // it was stopping and is gone: the next round finds no server
   }
 }
 
-async function joinAfterGuardLoss({ folder, osUser }: Site): Promise<Membership | undefined> {
-  if ((await findPostmaster(folder)) === undefined) return undefined;
-  await makePipe(folder, osUser);
-  return joinUnguarded(folder);
+/** Stops a server that nothing else would stop: its guard was killed. */
+async function stopUnguarded(folder: DatabaseFolder): Promise<void> {
+  const server = await findPostmaster(folder);
+  if (server === undefined) return;
+  if (hasMembers(folder)) {
+    throw new EmbeddedPostgresError(
+      `the guard of the database in ${folder.path} was killed: restart the service`,
+    );
+  }
+  await stop(server.pid, folder);
 }
 
 async function start(site: Site): Promise<Opened> {
   const { folder, osUser, binaries, settings } = site;
+  await stopUnguarded(folder);
   const created = await ensureCluster(folder, osUser, binaries, settings.fsync !== 'off');
   const stale = await readPostmaster(folder);
   await neutralizePidFile(folder, osUser);

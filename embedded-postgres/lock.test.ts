@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { EmbeddedPostgresError } from './error.ts';
 import { takeLock } from './lock.ts';
+import { temporaryFolder } from './test/temporary-folder.ts';
 
 async function lockFile(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'embedded lock '));
-  t.after(() => rm(folder, { recursive: true, force: true }));
-  return join(folder, 'lock');
+  return join(await temporaryFolder(t), 'lock');
 }
 
 test('only one caller holds the lock at a time, also within one process', async (t) => {

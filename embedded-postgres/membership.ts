@@ -23,8 +23,6 @@ import { lastErrorLines, type OsUser, shellAs } from './os-user.ts';
  * (`lock.ts`), so that exactly one process is the last.
  */
 export interface Membership {
-  /** True when a guard confirmed it. This guard stops Postgres after the last member left. */
-  isGuarded: boolean;
   leave(): void;
 }
 
@@ -47,7 +45,7 @@ export function openBothEnds(folder: DatabaseFolder) {
   const both = openPipe(folder, constants.O_RDWR | constants.O_NONBLOCK);
   try {
     const readingEnd = openPipe(folder, constants.O_RDONLY);
-    return { membership: membershipOn(openPipe(folder, constants.O_WRONLY), true), readingEnd };
+    return { membership: membershipOn(openPipe(folder, constants.O_WRONLY)), readingEnd };
   } finally {
     closeSync(both);
   }
@@ -64,7 +62,7 @@ export async function joinGuarded(
   const deadline = performance.now() + timeoutSeconds * 1000;
   const writingEnd = openWritingEnd(folder);
   if (writingEnd === undefined) return undefined;
-  const membership = membershipOn(writingEnd, true);
+  const membership = membershipOn(writingEnd);
   const token = randomUUID();
   const confirmation = join(folder.path, `joined-${token}`);
   let isConfirmed = false;
@@ -97,13 +95,6 @@ function tryWrite(writingEnd: number, text: string): boolean {
     if (codeOf(error) === 'EPIPE') return false;
     throw error;
   }
-}
-
-/** Joins a server whose guard was killed: the last member must stop it. */
-export function joinUnguarded(folder: DatabaseFolder): Membership {
-  const { membership, readingEnd } = openBothEnds(folder);
-  closeSync(readingEnd);
-  return { ...membership, isGuarded: false };
 }
 
 /** Whether another process is a member. Call it under the lock, after leaving. */
@@ -151,13 +142,13 @@ function openPipe(folder: DatabaseFolder, flags: number): number {
   throw new Error(`${folder.pipe} is not a named pipe`);
 }
 
-function membershipOn(writingEnd: number, isGuarded: boolean): Membership {
+function membershipOn(writingEnd: number): Membership {
   let isOpen = true;
   const leave = () => {
     if (isOpen) closeSync(writingEnd);
     isOpen = false;
   };
-  return { isGuarded, leave };
+  return { leave };
 }
 
 function codeOf(error: unknown): unknown {

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
-import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { chmod, chown, mkdir, readFile, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Client } from 'pg';
 import { openEmbeddedDatabase } from './embedded-postgres.ts';
 import { lastErrorLines } from './os-user.ts';
-import { openInOtherProcess } from './test/other-process.ts';
+import { openInOtherProcess, query } from './test/other-process.ts';
 import { silentLog as log } from './test/silent-log.ts';
+import { temporaryFolder } from './test/temporary-folder.ts';
 
 const settings = { fsync: 'off' };
 const isRoot = process.getuid?.() === 0;
@@ -30,26 +30,15 @@ function canNobodyRead(): boolean {
 }
 
 async function closedFolder(t: TestContext, owner: number): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'embedded os user '));
-  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
+  const folder = await temporaryFolder(t);
   await chown(folder, owner, owner);
   return folder;
 }
 
 /** The id of the OS user that runs the server. */
 async function serverUid(dataDir: string): Promise<number> {
-  const pid = (await readFile(join(dataDir, 'postgres/cluster/postmaster.pid'), 'utf8')).split(
-    '\n',
-  );
-  return (await stat(`/proc/${pid[0]}`)).uid;
-}
-
-async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  const { rows } = await client.query(text);
-  await client.end();
-  return rows;
+  const file = await readFile(join(dataDir, 'postgres/cluster/postmaster.pid'), 'utf8');
+  return (await stat(`/proc/${parseInt(file, 10)}`)).uid;
 }
 
 test(

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
 
 /** Another process that has the embedded database open. */
 export interface OtherProcess {
@@ -64,6 +65,16 @@ async function firstLine(child: ChildProcess) {
   if (child.stdout === null) throw new Error('the other process has no standard output');
   for await (const line of createInterface({ input: child.stdout })) return JSON.parse(line);
   throw new Error('the other process printed nothing');
+}
+
+export async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
 }
 
 /** Checks every 10 ms until the condition holds. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
-import { namedStatements, type Statement } from '../../src/database/database.ts';
+import { namedStatements } from '../../src/database/database.ts';
 import { renew } from '../../src/tasks/lease.ts';
 import { openTestApp } from '../app.ts';
 import { sql } from '../task-fixtures.ts';
@@ -39,12 +39,6 @@ async function importStatements(): Promise<void> {
   }
 }
 
-function statementNamed(name: string): Statement {
-  const found = namedStatements().find((statement) => statement.name === name);
-  if (!found) throw new Error(`there is no statement ${name}`);
-  return found;
-}
-
 interface Plan {
   'Node Type': string;
   'Relation Name'?: string;
@@ -80,13 +74,15 @@ test('no statement scans a whole table that grows with the tasks', async () => {
   assert.deepEqual(wrong, []);
 });
 
-/** Pages that a statement reads. */
-async function pagesRead(name: string, values: unknown[] = []): Promise<number> {
-  const { text } = statementNamed(name);
-  const explained = `explain (analyze, buffers, format json) ${text}`;
+/** Checks how many pages of the database a statement reads. */
+async function assertReadsFew(name: string, values: unknown[], most = MAX_PAGES): Promise<void> {
+  const made = namedStatements().find((statement) => statement.name === name);
+  assert.ok(made, name);
+  const explained = `explain (analyze, buffers, format json) ${made.text}`;
   const [row] = await sql<{ 'QUERY PLAN': [{ Plan: Plan }] }>(app.database.db, explained, values);
-  const top = row?.['QUERY PLAN'][0].Plan;
-  return (top?.['Shared Hit Blocks'] ?? 0) + (top?.['Shared Read Blocks'] ?? 0);
+  const top = row?.['QUERY PLAN'][0].Plan ?? assert.fail();
+  const pages = (top['Shared Hit Blocks'] ?? 0) + (top['Shared Read Blocks'] ?? 0);
+  assert.ok(pages < most, `${name}(${values}) reads ${pages} pages`);
 }
 
 /** A sweep that reads every task or object that waits for a later time reads hundreds of pages. */
@@ -104,10 +100,7 @@ test('sweeps do not read the rows that are not due yet', async () => {
     { name: 'webhook_purge_deleted', values: [] },
     { name: 'webhook_deliveries_list', values: ['we_acc_7', null, 5] },
   ];
-  for (const { name, values } of sweeps) {
-    const pages = await pagesRead(name, values);
-    assert.ok(pages < MAX_PAGES, `${name} reads ${pages} pages`);
-  }
+  for (const { name, values } of sweeps) await assertReadsFew(name, values);
 });
 
 test('to look for an overlapping attempt does not read the attempts that have outcomes', async () => {
@@ -115,23 +108,17 @@ test('to look for an overlapping attempt does not read the attempts that have ou
     app.database.db,
     `select id from attempts where state = 'accepted' order by id limit 1`,
   );
-  const pages = await pagesRead('attempt_overlapping', [mine?.id, 180]);
-  assert.ok(pages < MAX_PAGES, `it reads ${pages} pages`);
+  await assertReadsFew('attempt_overlapping', [mine?.id, 180]);
 });
 
 test('what a create or a delete reads of uploads are their rows alone', async () => {
   const named = [['up_task_7', 'up_task_9', 'obj_none'], 'acc_7'];
   for (const name of ['upload_read', 'upload_use', 'uploads_awaited']) {
-    const pages = await pagesRead(name, named);
-    assert.ok(pages < MAX_PAGES, `${name} reads ${pages} pages`);
+    await assertReadsFew(name, named);
   }
-  const pages = await pagesRead('upload_task_in_need', ['acc_7', 'upload:obj_none']);
-  assert.ok(pages < MAX_PAGES, `upload_task_in_need reads ${pages} pages`);
+  await assertReadsFew('upload_task_in_need', ['acc_7', 'upload:obj_none']);
   const caller = [[Buffer.alloc(32)], ['api'], ['']];
-  for (const name of ['admit_upload', 'admit_presigned_upload']) {
-    const pages = await pagesRead(name, caller);
-    assert.ok(pages < MAX_PAGES, `${name} reads ${pages} pages`);
-  }
+  for (const name of ['admit_upload', 'admit_presigned_upload']) await assertReadsFew(name, caller);
 });
 
 test('the gallery of an account reads its own tasks only, whatever it filters by', async () => {
@@ -143,17 +130,15 @@ test('the gallery of an account reads its own tasks only, whatever it filters by
     none.map((any, i) => (i === place ? wanted : any)),
   );
   for (const search of [none, ...searches]) {
-    const pages = await pagesRead('gallery_list', ['acc_7', ...all, 5000, 25, ...search]);
     // 35 tasks and 24 archived ones, each on a page of its own, and the files of up to 25 of them.
-    assert.ok(pages < 10 * MAX_PAGES, `${search}: it reads ${pages} pages`);
+    const values = ['acc_7', ...all, 5000, 25, ...search];
+    await assertReadsFew('gallery_list', values, 10 * MAX_PAGES);
   }
   const ofApi = [null, null, null, ['api'], null];
-  const few = await pagesRead('gallery_list', ['acc_7', ...all, 6, 3, ...ofApi]);
-  assert.ok(few < 2 * MAX_PAGES, `a page of three tasks reads ${few} pages`);
-  const usage = await pagesRead('gallery_usage', ['acc_7', false, '-infinity', 'infinity']);
-  assert.ok(usage < 4 * MAX_PAGES, `the usage reads ${usage} pages`);
-  const movements = await pagesRead('ledger_task_movements', ['acc_7', 'task_7']);
-  assert.ok(movements < MAX_PAGES, `the movements of a task read ${movements} pages`);
+  await assertReadsFew('gallery_list', ['acc_7', ...all, 6, 3, ...ofApi], 2 * MAX_PAGES);
+  const usage = ['acc_7', false, '-infinity', 'infinity'];
+  await assertReadsFew('gallery_usage', usage, 4 * MAX_PAGES);
+  await assertReadsFew('ledger_task_movements', ['acc_7', 'task_7']);
 });
 
 test('the renewal of a lease writes no index', async () => {
@@ -192,6 +177,5 @@ test('a claim of tasks to ingest reads the accounts, not all tasks that wait', a
        held_cause = null, request = request || '{"mode": "image-to-video"}'
      where due_at is not null and phase <> 'generating'`,
   );
-  const pages = await pagesRead('task_claim_ingest', [['local'], 0, 4]);
-  assert.ok(pages < 10 * MAX_PAGES, `it reads ${pages} pages`);
+  await assertReadsFew('task_claim_ingest', [['local'], 0, 4], 10 * MAX_PAGES);
 });

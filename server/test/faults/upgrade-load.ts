@@ -37,26 +37,13 @@ export async function openDeployment(t: TestContext) {
   return { database, env, folder: folder.path, cleanup, start, startLoad };
 }
 
-export interface UpgradeLoad {
-  /**
-   * Sends further requests to these addresses only, as a load balancer does. Resolves when the
-   * requests that were sent before have their responses.
-   */
-  use(urls: string[]): Promise<void>;
-  /** How many creates were accepted since the start. */
-  accepted(): number;
-  /** The responses that were not 200 or 202, and requests without a response. */
-  failures(): string[];
-  /** Seconds of the slowest request since the start. */
-  slowest(): number;
-  stop(): Promise<void>;
-}
+export type UpgradeLoad = ReturnType<typeof startUpgradeLoad>;
 
 /**
  * Customers who create tasks and read their tasks and credits, one request after the other.
  * @param newKey gives the secret of an API key that was not used yet
  */
-function startUpgradeLoad(newKey: () => Promise<string>, urls: string[]): UpgradeLoad {
+function startUpgradeLoad(newKey: () => Promise<string>, urls: string[]) {
   const failures: string[] = [];
   let [targets, accepted, slowest, turn] = [urls, 0, 0, 0];
   const underWay = new Set<Promise<unknown>>();
@@ -89,12 +76,18 @@ function startUpgradeLoad(newKey: () => Promise<string>, urls: string[]): Upgrad
   };
   const running = Array.from({ length: CUSTOMERS }, customer);
   return {
-    async use(next) {
+    /**
+     * Sends further requests to these addresses only. Resolves when those that were sent before
+     * have their responses.
+     */
+    async use(next: string[]) {
       targets = next;
       await Promise.all(underWay);
     },
     accepted: () => accepted,
+    /** Responses that were not 200 or 202, and requests without a response. */
     failures: () => failures,
+    /** Seconds. */
     slowest: () => slowest,
     async stop() {
       stopped = true;

@@ -1,10 +1,11 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { throughPooler } from '../database.ts';
+import { freePort } from '../service/service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 
@@ -85,13 +86,8 @@ async function documentedLine(setting: string): Promise<string> {
 
 /** Whether it is 1.21 or newer: an older one does not know the setting. */
 async function keepsNames(program: string): Promise<boolean> {
-  const child = spawn(program, ['--version'], { stdio: ['ignore', 'pipe', 'ignore'] });
-  let text = '';
-  child.stdout.setEncoding('utf8').on('data', (part) => {
-    text += part;
-  });
-  await once(child, 'close');
-  return Number(/PgBouncer 1\.(\d+)/.exec(text)?.[1]) >= 21;
+  const { stdout } = await promisify(execFile)(program, ['--version']);
+  return Number(/PgBouncer 1\.(\d+)/.exec(stdout)?.[1]) >= 21;
 }
 
 async function accepts(server: URL, port: number): Promise<boolean> {
@@ -104,12 +100,4 @@ async function accepts(server: URL, port: number): Promise<boolean> {
     .then(() => true)
     .catch(() => false)
     .finally(() => client.end().catch(() => {}));
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' ? (address?.port ?? 0) : 0;
 }

@@ -1,20 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import {
-  chmod,
-  cp,
-  mkdir,
-  mkdtemp,
-  readFile,
-  readlink,
-  rm,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { ROOT } from './sources.ts';
 
 const NOT_WINDOWS = process.platform === 'win32' && 'fallback-node is not installed on Windows';
@@ -32,16 +22,9 @@ function printing(name: string, version: string): string {
   return `[ "$1" = --version ] && { echo ${version}; exit; }; printf '%s\\n' ${name} "$@"`;
 }
 
-async function temporaryFolder(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'framewright-node-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 async function writeScript(file: string, body: string): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true });
-  await writeFile(file, `#!/bin/sh\n${body}\n`);
-  await chmod(file, 0o755);
+  await writeFile(file, `#!/bin/sh\n${body}\n`, { mode: 0o755 });
 }
 
 interface Ended {
@@ -62,12 +45,12 @@ function run(command: string, args: string[], cwd: string, searched: string[]): 
 
 /** Runs `node first second*` where npm's Node and the machine's own are these shell scripts. */
 async function runNode(
-  t: TestContext,
   fromNpm: string | null,
   machine: string[],
   pathEnds: string,
 ): Promise<Ended> {
-  const folder = await temporaryFolder(t);
+  await using temporary = await temporaryFolder();
+  const folder = temporary.path;
   const modules = path.join(folder, 'node_modules');
   const bin = path.join(modules, '.bin');
   await mkdir(bin, { recursive: true });
@@ -79,7 +62,7 @@ async function runNode(
   const own = machine.map((_, i) => path.join(folder, `own ${i}`));
   for (const [i, body] of machine.entries())
     await writeScript(path.join(own[i] ?? '', 'node'), body);
-  return run(path.join(bin, 'node'), ['first', 'second *'], folder, [bin + pathEnds, ...own]);
+  return await run(path.join(bin, 'node'), ['first', 'second *'], folder, [bin + pathEnds, ...own]);
 }
 
 const OLD = printing('own', 'v20.20.2');
@@ -110,12 +93,12 @@ for (const [title, fromNpm, machine, expected] of [
   ],
   ['one line says what to install when there is no other Node', BROKEN, [], `${BARRED}not found.`],
 ] as const) {
-  test(title, async (t) => {
+  test(title, async () => {
     const runs = `${expected}\nfirst\nsecond *\n`;
     // A PATH that names the folder of the script in another way makes it find itself again.
     for (const pathEnds of ['', '/']) {
       assert.deepEqual(
-        await runNode(t, fromNpm, [...machine], pathEnds),
+        await runNode(fromNpm, [...machine], pathEnds),
         expected.startsWith('No Node')
           ? { code: 1, stdout: '', stderr: `${expected}\n` }
           : { code: 0, stdout: runs, stderr: '' },
@@ -184,8 +167,9 @@ async function makeMachine(folder: string, version: string): Promise<string[]> {
 
 test('npm links the fallback, not the package of Node, and runs no install script', {
   skip: NOT_WINDOWS,
-}, async (t) => {
-  const folder = await temporaryFolder(t);
+}, async () => {
+  await using temporary = await temporaryFolder();
+  const folder = temporary.path;
   await makeProject(folder);
   const recent = await makeMachine(path.join(folder, 'recent'), 'v24.0.0');
   const installed = await run('npm', ['install', '--offline'], folder, recent);
@@ -205,8 +189,9 @@ test('npm links the fallback, not the package of Node, and runs no install scrip
   assert.match(refused.stderr, /^No Node can run here: install the package libatomic1 .*\n$/);
 });
 
-test('a start before npm ci, or on an old Node, says what to do', async (t) => {
-  const folder = await temporaryFolder(t);
+test('a start before npm ci, or on an old Node, says what to do', async () => {
+  await using temporary = await temporaryFolder();
+  const folder = temporary.path;
   await cp(path.join(ROOT, 'install/require.cjs'), path.join(folder, 'install/require.cjs'));
   const start = async (version: string) => {
     const claim = `Object.defineProperty(process, 'version', { value: '${version}' });`;

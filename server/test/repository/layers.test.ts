@@ -39,6 +39,13 @@ function layerOf(room: string): number {
   return layer;
 }
 
+function assertNone(wrong: typeof sources): void {
+  assert.deepEqual(
+    wrong.map(({ name }) => name),
+    [],
+  );
+}
+
 test('a room imports itself and lower layers only', () => {
   const wrong = product.flatMap((source) => {
     const room = roomOf(source.name);
@@ -56,10 +63,7 @@ test('the product imports no test kit', () => {
   const wrong = product.filter((source) =>
     importsOf(source).some((target) => !target.startsWith('server/src/')),
   );
-  assert.deepEqual(
-    wrong.map(({ name }) => name),
-    [],
-  );
+  assertNone(wrong);
 });
 
 test('a closed folder imports nothing of the others', () => {
@@ -68,10 +72,7 @@ test('a closed folder imports nothing of the others', () => {
       .filter(({ name }) => name.startsWith(`${folder}/`))
       .filter((source) => importsOf(source).some((target) => !target.startsWith(`${folder}/`))),
   );
-  assert.deepEqual(
-    wrong.map(({ name }) => name),
-    [],
-  );
+  assertNone(wrong);
 });
 
 test('a package of the clients imports only its own files and the description of the API', () => {
@@ -124,7 +125,7 @@ test('the pages are built by a program that imports neither them nor the server'
         (target) => !/^(console\/(docs\/)?|clients\/packing\/)[^/]+$/.test(target),
       ),
     );
-  assert.deepEqual(wrong, []);
+  assertNone(wrong);
 });
 
 test('a workspace does not import the server by its package name', () => {
@@ -133,10 +134,7 @@ test('a workspace does not import the server by its package name', () => {
       [...WORKSPACES, CONSOLE].some((workspace) => name.startsWith(`${workspace}/`)) &&
       /(?:from|import|import\()\s*'framewright['/]/.test(text),
   );
-  assert.deepEqual(
-    wrong.map(({ name }) => name),
-    [],
-  );
+  assertNone(wrong);
 });
 
 /**
@@ -198,10 +196,7 @@ test('an erasure calls what each room exports to erase an account', () => {
   const erasure = product.find(({ name }) => name === 'server/src/operator/erase.ts');
   assert.ok(erasure && exporters.length > 0);
   const missing = exporters.filter((source) => !importsOf(erasure).includes(source.name));
-  assert.deepEqual(
-    missing.map(({ name }) => name),
-    [],
-  );
+  assertNone(missing);
   const rooms = exporters.map(({ name }) => roomOf(name));
   assert.deepEqual([...new Set(rooms)], rooms, 'one of each room');
   const [, called = ''] = /const ROOMS = \[([^\]]*)\]/.exec(erasure.text) ?? [];

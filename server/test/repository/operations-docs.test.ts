@@ -110,14 +110,6 @@ test('each variable that the service reads has a row in one table, and no other 
   assert.deepEqual(sorted(documented), variablesRead());
 });
 
-test('a variable of a provider is in the table of its page', () => {
-  for (const provider of PROVIDERS) {
-    const own = variablesRead().filter((name) => name.startsWith(`${provider.toUpperCase()}_`));
-    const rows = variableRows(pageOfProvider(provider)).map(({ variable }) => variable);
-    assert.deepEqual(sorted(rows), own);
-  }
-});
-
 test('no page names a variable that is not read', () => {
   const read = variablesRead();
   const prefixes = new RegExp(

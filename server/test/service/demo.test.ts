@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
@@ -11,18 +11,8 @@ import { INHERITED } from './service-process.ts';
 const DEMO = fileURLToPath(new URL('../../../demo.ts', import.meta.url));
 const skip = process.platform !== 'linux' && 'processes are listed in /proc on Linux only';
 
-interface RunningDemo extends AsyncDisposable {
-  process: ChildProcess;
-  /** What it has printed, standard output and error together. */
-  output(): string;
-  /** The files in its temporary folder. */
-  files(): Promise<string[]>;
-  /** The processes that work in its temporary folder. */
-  processes(): Promise<string[]>;
-}
-
 /** Starts the demo in a temporary folder of its own. */
-async function startDemo(): Promise<RunningDemo> {
+async function startDemo() {
   const folder = await temporaryFolder();
   const child = spawn(process.execPath, [DEMO], {
     env: { ...INHERITED, NODE_NO_WARNINGS: '1', TMPDIR: folder.path },
@@ -36,6 +26,7 @@ async function startDemo(): Promise<RunningDemo> {
   }
   return {
     process: child,
+    /** Standard output and error together. */
     output: () => output,
     files: () => readdir(folder.path, { recursive: true }),
     processes: () => processesOf(`${folder.path}/`),
@@ -60,7 +51,9 @@ async function processesOf(text: string): Promise<string[]> {
   return found.flat();
 }
 
-async function isDatabaseMade(demo: RunningDemo): Promise<boolean> {
+type Demo = Awaited<ReturnType<typeof startDemo>>;
+
+async function isDatabaseMade(demo: Demo): Promise<boolean> {
   return (await demo.files()).some((file) => file.endsWith('/cluster/PG_VERSION'));
 }
 

@@ -173,6 +173,13 @@ export function cardOf(state: State, customerId: string): PaymentMethod | undefi
   return id === null ? undefined : state.get('payment_method', id);
 }
 
+/** The bank declines the saved card of a customer from now on, or does not any more. */
+export function declineCard(state: State, customerId: string, declines = true): void {
+  const card = cardOf(state, customerId);
+  if (!card) throw new Error(`${customerId} has no card`);
+  card.declines = declines;
+}
+
 /** The customer removes the saved card. */
 export function removeCard(state: State, customerId: string): void {
   const customer = state.get('customer', customerId);

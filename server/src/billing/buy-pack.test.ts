@@ -20,14 +20,16 @@ const ACTION = { command: 'accounts disable', actor: 'ada', reason: 'ticket 7' }
 
 const fixture = await openBillingFixture();
 auditAfterwards(fixture);
+const { state } = fixture;
+const { db } = fixture.database;
 
 function sessionOf(id: string | null) {
-  return fixture.simulator.state.get('checkout.session', id ?? '');
+  return state.get('checkout.session', id ?? '');
 }
 
 /** As POST /console/api/account/delete does. */
 function close(accountId: string) {
-  return fixture.database.db.transaction(async (tx) => {
+  return db.transaction(async (tx) => {
     await closeAccount(tx, accountId);
     await closePaymentPages(tx, accountId);
   });
@@ -36,15 +38,14 @@ function close(accountId: string) {
 /** Closes an account, and ends the time in which its owner could reopen it. */
 async function closeForGood(accountId: string): Promise<void> {
   await close(accountId);
-  assert.ok(await fixture.database.db.transaction((tx) => endGrace(tx, accountId)));
+  assert.ok(await db.transaction((tx) => endGrace(tx, accountId)));
 }
 
 /** The orders of an account, and the Checkouts that it could pay. */
 async function opened(accountId: string) {
-  const { db } = fixture.database;
   const orders = await listOrders(db, { accountId, limit: 40 });
   const ids = new Set(orders.map(({ id }) => id));
-  const sessions = fixture.simulator.state
+  const sessions = state
     .all('checkout.session')
     .filter(({ client_reference_id: id, status }) => status === 'open' && ids.has(id ?? ''));
   return { orders: orders.length, sessions: sessions.length };
@@ -73,7 +74,7 @@ test('a click whose response from Stripe was lost leads to the same Checkout', a
 test('a Checkout that was completed is not offered again while its money is on the way', async () => {
   const accountId = await fixture.customer();
   const first = await fixture.buy(accountId);
-  completeSession(fixture.simulator.state, first.stripe_id ?? '', 'later');
+  completeSession(state, first.stripe_id ?? '', 'later');
   const bought = await Promise.all(Array.from({ length: 6 }, () => fixture.buy(accountId)));
   assert.equal(new Set(bought.map(({ id }) => id)).size, 1);
   assert.notEqual(bought[0]?.id, first.id);
@@ -98,17 +99,14 @@ test('the open payment page of a plan is closed with its account', async () => {
   await fixture.settled();
   assert.equal(sessionOf(session).status, 'expired');
   await fixture.settled();
-  assert.equal((await readSubscription(fixture.deps.db, id))?.state, 'expired');
+  assert.equal((await readSubscription(db, id))?.state, 'expired');
 });
 
 test('a plan is cancelled with its account, and not by an operator who disables it', async () => {
-  const { db } = fixture.database;
-  const accountId = await fixture.customer();
-  const { id, session } = await fixture.subscribe(accountId, 'hobby');
-  const { subscription } = await fixture.complete(session);
+  const { accountId, id, stripe } = await fixture.subscribed();
   const states = async () => {
     await fixture.settled();
-    const { status } = fixture.simulator.state.get('subscription', subscription ?? '');
+    const { status } = state.get('subscription', stripe);
     return [status, (await readSubscription(db, id))?.state];
   };
   await disableByOperator(db, ACTION, accountId);
@@ -122,7 +120,6 @@ test('a plan is cancelled with its account, and not by an operator who disables 
 });
 
 test('a payment page that is opened while the account is closed is closed too', async () => {
-  const { db, setClock } = fixture.database;
   const accountId = await fixture.customer();
   const { id, stripe_id: session } = await fixture.buy(accountId);
   // Stripe has opened it, and its response is still on the way.
@@ -131,9 +128,7 @@ test('a payment page that is opened while the account is closed is closed too', 
   await fixture.settled();
   assert.equal((await fixture.order(id)).state, 'pending');
   await sql(db, 'update orders set stripe_id = $2 where id = $1', [id, session]);
-  await setClock(120);
-  await fixture.settled();
-  await setClock(0);
+  await fixture.settledAfter(120);
   assert.equal(sessionOf(session).status, 'expired');
 });
 
@@ -145,15 +140,14 @@ test('what is paid after the account was closed is not booked, but is listed to 
   const order = await fixture.order(id);
   assert.deepEqual([order.state, order.booked], ['mismatched', 0]);
   assert.match(order.failure ?? '', /closed: refund/);
-  refund(fixture.simulator.state, payment ?? '');
+  refund(state, payment ?? '');
   await fixture.settled();
   assert.equal((await fixture.order(id)).refunded, 1000);
   assert.deepEqual(await fixture.balance(accountId), { available: 0, debt: 0 });
 });
 
 test('an invoice of a closed account is logged once; enabled again, the account has its credits', async () => {
-  const { db } = fixture.database;
-  const { state, webhooks } = fixture.simulator;
+  const { webhooks } = fixture.simulator;
   const accountId = await fixture.customer();
   completeSession(state, (await fixture.subscribe(accountId, 'hobby')).session, 'now');
   await closeForGood(accountId);
@@ -176,7 +170,6 @@ test('an invoice of a closed account is logged once; enabled again, the account 
 });
 
 test('the payment page of a disabled account is closed; what is paid all the same is booked', async () => {
-  const { db } = fixture.database;
   const accountId = await fixture.customer();
   const open = await fixture.buy(accountId);
   const paid = await fixture.buy(accountId, { savesCard: true });

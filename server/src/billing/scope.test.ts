@@ -12,7 +12,7 @@ import { readOrder } from './credit-order.ts';
 import { knownCustomer, saveCustomer } from './customers.ts';
 import { orderReload } from './low-balance/reload.ts';
 import { setReload } from './low-balance/settings.ts';
-import { type Offer, retireOffer, setOffer } from './offers.ts';
+import { listOffers, type Offer, readOffer, retireOffer, setOffer } from './offers.ts';
 import { settleOrder } from './settle-order.ts';
 import type { BillingDeps } from './stripe-client.ts';
 import { openPortal } from './subscription/portal.ts';
@@ -24,36 +24,24 @@ import { settleDue } from './sweep.ts';
 const fixture = await openBillingFixture({ retries: 0 });
 const live = await fixture.depsOf('sk_live_1');
 auditAfterwards(fixture);
+const { deps: own, state: test1, simulator } = fixture;
+const { db } = own;
+const live1 = simulator.stateOf('sk_live_1');
 beforeEach(async () => {
-  await sql(fixture.deps.db, 'update orders set due_at = null');
-  await sql(fixture.deps.db, 'update subscriptions set due_at = null');
+  await sql(db, 'update orders set due_at = null');
+  await sql(db, 'update subscriptions set due_at = null');
 });
 
-type Plan = Omit<Offer, 'active'>;
-
-const STUDIO: Plan = {
-  id: 'studio',
-  kind: 'plan',
-  name: 'The studio',
-  credits: 9000,
-  price: 5000,
-  currency: 'usd',
-  period: 'month',
-  expires_days: 40,
-};
-const HOBBY: Plan = { ...STUDIO, id: 'hobby', name: 'The hobby', credits: 3000, price: 2000 };
-const PLANS = [STUDIO, HOBBY];
+const STUDIO = (await readOffer(db, 'plan', 'studio')) as Offer;
 
 const sessionOf = (url: string) => url.split('/').at(-1) ?? '';
-const test1 = () => fixture.simulator.state;
-const live1 = () => fixture.simulator.stateOf('sk_live_1');
 
 function buy(deps: BillingDeps, accountId: string) {
   return buyPack(deps, { accountId, packId: 'small', savesCard: true });
 }
 
 /** An account that has bought a pack and a plan. */
-async function tested(deps = fixture.deps, state = test1()) {
+async function tested(deps = own, state = test1) {
   const accountId = await fixture.customer();
   const { orderId, url } = await buy(deps, accountId);
   completeSession(state, sessionOf(url), 'now');
@@ -76,28 +64,27 @@ async function buysAll(deps: BillingDeps, accountId: string) {
 test('an account that was tested buys packs and plans in live mode, and manages them', async () => {
   const { accountId } = await tested();
   await assertRejectsWith(openPortal(live, accountId), 'not_found');
-  assert.equal(await subscriptionOf(live.db, accountId, live.scope), undefined);
+  assert.equal(await subscriptionOf(db, accountId, live.scope), undefined);
   const bought = await buysAll(live, accountId);
   assert.match(bought.pack, /^cs_live_/);
-  const { subscription } = completeSession(live1(), bought.plan, 'now');
+  const { subscription } = completeSession(live1, bought.plan, 'now');
   assert.ok(subscription);
-  const portal = live1().get('billing_portal.session', bought.portal);
-  assert.equal(portal.customer, await knownCustomer(live.db, accountId, live.scope));
+  const portal = live1.get('billing_portal.session', bought.portal);
+  assert.equal(portal.customer, await knownCustomer(db, accountId, live.scope));
   // A process with the old key goes on with its own ids.
-  await openPortal(fixture.deps, accountId);
-  const { state } = (await subscriptionOf(live.db, accountId, fixture.deps.scope)) ?? {};
+  await openPortal(own, accountId);
+  const { state } = (await subscriptionOf(db, accountId, own.scope)) ?? {};
   assert.equal(state, 'active');
 });
 
 test('what is paid in one mode brings no credits by a process of the other', async () => {
-  const { db } = fixture.deps;
-  for (const [own, other, state] of [
-    [fixture.deps, live, test1()],
-    [live, fixture.deps, live1()],
+  for (const [payer, other, state] of [
+    [own, live, test1],
+    [live, own, live1],
   ] as const) {
     const accountId = await fixture.customer();
-    const { orderId, url } = await buy(own, accountId);
-    const plan = await subscribe(own, { accountId, planId: 'hobby' });
+    const { orderId, url } = await buy(payer, accountId);
+    const plan = await subscribe(payer, { accountId, planId: 'hobby' });
     await fixture.withoutEvents(() => {
       completeSession(state, sessionOf(url), 'now');
       completeSession(state, sessionOf(plan.url), 'now');
@@ -110,7 +97,7 @@ test('what is paid in one mode brings no credits by a process of the other', asy
     assert.equal((await settleOrder(other, orderId)).state, 'pending');
     assert.equal((await settleSubscription(other, plan.subscriptionId)).state, 'opening');
     assert.equal((await fixture.balance(accountId)).available, 0);
-    assert.equal(await settleDue(own), 2);
+    assert.equal(await settleDue(payer), 2);
     assert.equal((await fixture.balance(accountId)).available, 4000);
   }
 });
@@ -118,8 +105,8 @@ test('what is paid in one mode brings no credits by a process of the other', asy
 test('an automatic purchase that is open in test mode does not block one in live mode', async () => {
   const accountId = await fixture.customer();
   for (const [deps, state] of [
-    [fixture.deps, test1()],
-    [live, live1()],
+    [own, test1],
+    [live, live1],
   ] as const) {
     const { orderId, url } = await buy(deps, accountId);
     completeSession(state, sessionOf(url), 'now');
@@ -142,53 +129,50 @@ test('another account of the same mode has ids of its own, also if its key hides
   assert.deepEqual([key.scope.account, other.scope.account], [null, null]);
   const { accountId } = await tested(key);
   const bought = await buysAll(other, accountId);
-  const state = fixture.simulator.stateOf('rk_test_other_1');
+  const state = simulator.stateOf('rk_test_other_1');
   assert.equal(state.get('checkout.session', bought.plan).status, 'open');
   assert.equal(state.get('billing_portal.session', bought.portal).livemode, false);
-  for (const { id } of PLANS) await retireOffer(key.db, 'plan', id);
+  const plans = await listOffers(db, 'plan', true);
+  for (const { id } of plans) await retireOffer(db, 'plan', id);
   for (const deps of [key, other]) await openPortal(deps, accountId); // the same features in both
-  for (const plan of PLANS) await setOffer(key.db, plan);
+  for (const plan of plans) await setOffer(db, plan);
 });
 
 test('a customer who was deleted at Stripe is made again, once', async () => {
   const { accountId } = await tested();
-  const customer = (await knownCustomer(live.db, accountId, fixture.deps.scope)) ?? '';
-  deleteCustomer(test1(), customer);
+  const customer = (await knownCustomer(db, accountId, own.scope)) ?? '';
+  deleteCustomer(test1, customer);
   await fixture.settled();
-  const made = test1().all('customer').length;
+  const made = test1.all('customer').length;
   const reload = { pack_id: 'small', below: 500, monthly_limit: 9000 };
-  await assertRejectsWith(setReload(fixture.deps, accountId, reload), 'invalid_request');
-  await Promise.all([buy(fixture.deps, accountId), openPortal(fixture.deps, accountId)]);
-  const { plan } = await buysAll(fixture.deps, accountId);
-  assert.equal(test1().get('checkout.session', plan).status, 'open');
-  assert.equal(test1().all('customer').length, made + 1);
+  await assertRejectsWith(setReload(own, accountId, reload), 'invalid_request');
+  await Promise.all([buy(own, accountId), openPortal(own, accountId)]);
+  const { plan } = await buysAll(own, accountId);
+  assert.equal(test1.get('checkout.session', plan).status, 'open');
+  assert.equal(test1.all('customer').length, made + 1);
 });
 
 test('a price that was archived at Stripe is made again, and who has it keeps it', async () => {
   const { accountId, subscriptionId } = await tested();
-  const prices = () =>
-    test1()
-      .all('price')
-      .filter(({ metadata }) => metadata.plan === 'hobby');
+  const prices = () => test1.all('price').filter(({ metadata }) => metadata.plan === 'hobby');
   for (const price of prices()) price.active = false;
   const before = prices().length;
   const other = await fixture.customer();
-  const { plan } = await buysAll(fixture.deps, other);
+  const { plan } = await buysAll(own, other);
   assert.equal(prices().length, before + 1);
-  const session = test1().get('checkout.session', plan);
+  const session = test1.get('checkout.session', plan);
   assert.equal(session.item.price, prices()[0]?.id);
-  const found = await readSubscription(fixture.deps.db, subscriptionId);
-  renew(test1(), found?.stripe_subscription ?? '');
-  await settleSubscription(fixture.deps, subscriptionId);
+  const found = await readSubscription(db, subscriptionId);
+  renew(test1, found?.stripe_subscription ?? '');
+  await settleSubscription(own, subscriptionId);
   assert.equal((await fixture.balance(accountId)).available, 7000);
 });
 
 test('customers can cancel while Stripe refuses the prices of plans', async () => {
   const { accountId } = await tested();
-  const { db } = fixture.deps;
-  for (const { id } of test1().all('price')) test1().get('price', id).active = false;
+  for (const { id } of test1.all('price')) test1.get('price', id).active = false;
   await setOffer(db, { ...STUDIO, id: 'strange', currency: 'xxx' });
-  assert.match(await openPortal(fixture.deps, accountId), /\/p\/session\//);
+  assert.match(await openPortal(own, accountId), /\/p\/session\//);
   await retireOffer(db, 'plan', 'strange');
 });
 
@@ -197,13 +181,12 @@ test('a 500 that Stripe saved does not keep an account from buying', async () =>
   for (const isDone of [true, false]) {
     for (const [index, path] of calls.entries()) {
       const credits = 100 + index + (isDone ? 10 : 0);
-      await setOffer(fixture.deps.db, { ...STUDIO, credits }); // so a price and a portal are made
+      await setOffer(db, { ...STUDIO, credits }); // so a price and a portal are made
       const accountId = await fixture.customer();
-      fixture.simulator.failNext({ kind: 'saved-500', call: `POST ${path}`, isDone });
-      const { pack, plan } = await buysAll(fixture.deps, accountId);
-      assert.equal(fixture.simulator.faults.next.length, 0, path);
-      for (const id of [pack, plan])
-        assert.equal(test1().get('checkout.session', id).status, 'open');
+      simulator.failNext({ kind: 'saved-500', call: `POST ${path}`, isDone });
+      const { pack, plan } = await buysAll(own, accountId);
+      assert.equal(simulator.faults.next.length, 0, path);
+      for (const id of [pack, plan]) assert.equal(test1.get('checkout.session', id).status, 'open');
     }
   }
 });
@@ -214,14 +197,14 @@ test('what Stripe refuses for now is made by the next try', async () => {
     ['rate-limit', 429],
   ] as const) {
     const accountId = await fixture.customer();
-    fixture.simulator.failNext({ kind });
-    await assert.rejects(buy(fixture.deps, accountId), { statusCode });
-    assert.match((await buy(fixture.deps, accountId)).url, /cs_test_/);
+    simulator.failNext({ kind });
+    await assert.rejects(buy(own, accountId), { statusCode });
+    assert.match((await buy(own, accountId)).url, /cs_test_/);
   }
 });
 
 test('a customer that several purchases save at once is saved, and the first one stays', async () => {
-  const { db, scope } = fixture.deps;
+  const { scope } = own;
   for (let round = 0; round < 60; round += 1) {
     const { accountId } = await makeCustomer(db, 0);
     const id = `cus_${round}`;

@@ -11,7 +11,11 @@ import {
   refund,
   settleRefund,
 } from '../../../simulators/stripe/payments.ts';
-import { auditAfterwards, openBillingFixture } from '../../test/billing/billing-fixture.ts';
+import {
+  auditAfterwards,
+  openBillingFixture,
+  withCalls,
+} from '../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../test/billing/rejects.ts';
 import { reserve } from '../../test/ledger/reserve.ts';
 import { sql } from '../../test/task-fixtures.ts';
@@ -21,13 +25,20 @@ import { settleOrder } from './settle-order.ts';
 
 const fixture = await openBillingFixture();
 auditAfterwards(fixture, (problem) => problem.includes('the task is missing'));
+const { state, available } = fixture;
+
+/** A new account with the open Checkout of a pack. */
+async function buy() {
+  const accountId = await fixture.customer();
+  const { id, stripe_id: session } = await fixture.buy(accountId);
+  return { accountId, id, session: session ?? '' };
+}
 
 /** A paid order of 1000 credits, and its payment at Stripe. */
 async function buyPaid() {
-  const accountId = await fixture.customer();
-  const { id, stripe_id: session } = await fixture.buy(accountId);
-  const paid = await fixture.complete(session);
-  return { accountId, id, payment: paid.payment_intent ?? '' };
+  const bought = await buy();
+  const { payment_intent: payment } = await fixture.complete(bought.session);
+  return { ...bought, payment: payment ?? '' };
 }
 
 async function spend(accountId: string, credits: number): Promise<void> {
@@ -48,27 +59,24 @@ test('a pack is booked once it is paid, and once however often it is settled', a
 });
 
 test('a completed Checkout that is not paid yet brings nothing until the money is there', async () => {
-  const accountId = await fixture.customer();
-  const { id, stripe_id: session } = await fixture.buy(accountId);
-  completeSession(fixture.simulator.state, session ?? '', 'later');
-  assert.equal(await fixture.available(accountId), 0);
+  const { accountId, id, session } = await buy();
+  completeSession(state, session, 'later');
+  assert.equal(await available(accountId), 0);
   assert.equal((await fixture.order(id)).state, 'pending');
-  settleSession(fixture.simulator.state, session ?? '', true);
-  assert.equal(await fixture.available(accountId), 1000);
+  settleSession(state, session, true);
+  assert.equal(await available(accountId), 1000);
 });
 
 test('money that does not arrive, and a Checkout that expires, end the order', async () => {
-  const accountId = await fixture.customer();
-  const late = await fixture.buy(accountId);
-  completeSession(fixture.simulator.state, late.stripe_id ?? '', 'later');
-  settleSession(fixture.simulator.state, late.stripe_id ?? '', false);
-  await fixture.settled();
-  const left = await fixture.buy(accountId);
-  expireSession(fixture.simulator.state, left.stripe_id ?? '');
-  await fixture.settled();
-  assert.equal((await fixture.order(late.id)).state, 'failed');
-  assert.equal((await fixture.order(left.id)).state, 'expired');
-  assert.equal((await fixture.balance(accountId)).available, 0);
+  for (const ends of ['failed', 'expired'] as const) {
+    const { accountId, id, session } = await buy();
+    if (ends === 'failed') {
+      completeSession(state, session, 'later');
+      settleSession(state, session, false);
+    } else expireSession(state, session);
+    assert.equal(await available(accountId), 0);
+    assert.equal((await fixture.order(id)).state, ends);
+  }
 });
 
 test('what was read before another process settled the order is read again', async () => {
@@ -79,15 +87,13 @@ test('what was read before another process settled the order is read again', asy
     const before = await stripe.checkout.sessions.retrieve(...given);
     reads += 1;
     if (reads === 1) {
-      await fixture.withoutEvents(() => refund(fixture.simulator.state, payment, 400));
+      await fixture.withoutEvents(() => refund(state, payment, 400));
       await settleOrder(fixture.deps, id);
     }
     return before;
   };
-  const sessions = Object.create(stripe.checkout.sessions, { retrieve: { value: retrieve } });
-  const checkout = Object.create(stripe.checkout, { sessions: { value: sessions } });
-  const slow = Object.create(stripe, { checkout: { value: checkout } });
-  const order = await settleOrder({ ...fixture.deps, stripe: slow }, id);
+  const slow = withCalls(fixture.deps, { checkout: { sessions: { retrieve } } });
+  const order = await settleOrder(slow, id);
   assert.deepEqual([reads, order.refunded, order.booked], [2, 400, 600]);
   assert.deepEqual(await fixture.balance(accountId), { available: 600, debt: 0 });
 });
@@ -95,40 +101,37 @@ test('what was read before another process settled the order is read again', asy
 test('spent credits of a disputed payment are owed; the next purchase pays; a won dispute gives back', async () => {
   const { accountId, payment } = await buyPaid();
   await spend(accountId, 800);
-  const { id: dispute } = openDispute(fixture.simulator.state, payment);
+  const { id: dispute } = openDispute(state, payment);
   await fixture.settled();
   assert.deepEqual(await fixture.balance(accountId), { available: 0, debt: 800 });
   const next = await fixture.buy(accountId);
   await fixture.complete(next.stripe_id);
   assert.deepEqual(await fixture.balance(accountId), { available: 200, debt: 0 });
-  moveDispute(fixture.simulator.state, dispute, 'won');
+  moveDispute(state, dispute, 'won');
   await fixture.settled();
   assert.deepEqual(await fixture.balance(accountId), { available: 1200, debt: 0 });
 });
 
 test('a refund counts while it is pending or waits for the customer, until it fails', async () => {
   const { accountId, id, payment } = await buyPaid();
-  const { state } = fixture.simulator;
-  const available = () => fixture.available(accountId);
   const { id: pending } = refund(state, payment, 333, 'pending');
   const { id: waiting } = refund(state, payment, 200, 'requires_action');
-  assert.equal(await available(), 467);
+  assert.equal(await available(accountId), 467);
   settleRefund(state, pending, 'succeeded');
   settleRefund(state, waiting, 'canceled');
-  assert.equal(await available(), 667);
+  assert.equal(await available(accountId), 667);
   settleRefund(state, pending, 'failed');
-  assert.equal(await available(), 1000);
+  assert.equal(await available(accountId), 1000);
   for (let n = 0; n < 12; n += 1) refund(state, payment, 10, 'requires_action');
-  assert.equal(await available(), 880);
+  assert.equal(await available(accountId), 880);
   refund(state, payment);
-  assert.equal(await available(), 0);
+  assert.equal(await available(accountId), 0);
   const order = await fixture.order(id);
   assert.deepEqual([order.refunded, order.booked, order.state], [1000, 0, 'paid']);
 });
 
 test('of two disputes the open one is shown, and looked at again', async () => {
   const { accountId, id, payment } = await buyPaid();
-  const { state } = fixture.simulator;
   openDispute(state, payment, { amount: 400 });
   const { id: newer } = openDispute(state, payment, { amount: 300 });
   moveDispute(state, newer, 'won');
@@ -146,7 +149,6 @@ test('of two disputes the open one is shown, and looked at again', async () => {
 
 test('an inquiry takes nothing until it is a chargeback, and an appeal leaves it open', async () => {
   const { accountId, id, payment } = await buyPaid();
-  const { state } = fixture.simulator;
   const { id: dispute } = openDispute(state, payment, { status: 'warning_needs_response' });
   const seen = async () => {
     await fixture.settled();
@@ -168,18 +170,16 @@ test('a dispute that moved money without a chargeback or a refund takes what it 
     [250, 750],
   ] as const) {
     const { accountId, payment } = await buyPaid();
-    const { state } = fixture.simulator;
     openDispute(state, payment, { status: 'prevented', ...(withdrawn && { withdrawn }) });
-    assert.equal(await fixture.available(accountId), left);
+    assert.equal(await available(accountId), left);
   }
 });
 
 test('a dispute in another currency takes its share; all, before it has moved money', async () => {
   const { accountId, id, payment } = await buyPaid();
-  const { state } = fixture.simulator;
   const asked = { amount: 46_000, currency: 'jpy' };
   const { balance_transactions: moved } = openDispute(state, payment, asked);
-  assert.equal(await fixture.available(accountId), 0);
+  assert.equal(await available(accountId), 0);
   const { latest_charge: charge } = state.get('payment_intent', payment);
   const booked = state.get('charge', charge ?? '').balance_transaction;
   Object.assign(state.get('balance_transaction', booked), { amount: 900, currency: 'eur' });
@@ -189,31 +189,34 @@ test('a dispute in another currency takes its share; all, before it has moved mo
 });
 
 test('another amount than that of the order is not booked, and operators are told until it is refunded', async () => {
-  const accountId = await fixture.customer();
-  const { id, stripe_id: session } = await fixture.buy(accountId);
+  const { accountId, id, session } = await buy();
   const mismatched = async () => {
     const figures = await readFigures(fixture.deps.db);
     return figures.mismatched.find(({ kind }) => kind === 'pack')?.orders ?? 0;
   };
   const before = await mismatched();
-  const paid = completeSession(fixture.simulator.state, session ?? '', 'now');
+  const paid = completeSession(state, session, 'now');
   paid.amount_subtotal = 1;
-  await fixture.settled();
+  assert.equal(await available(accountId), 0);
   assert.equal((await fixture.order(id)).state, 'mismatched');
-  assert.equal((await fixture.balance(accountId)).available, 0);
   assert.equal(await mismatched(), before + 1);
-  refund(fixture.simulator.state, paid.payment_intent ?? '');
+  refund(state, paid.payment_intent ?? '');
   await fixture.settled();
   assert.equal((await fixture.order(id)).state, 'mismatched');
   assert.equal(await mismatched(), before);
 });
 
+test('a payment without an amount is not booked', async () => {
+  const { accountId, id, session } = await buy();
+  const paid = completeSession(state, session, 'now');
+  Object.assign(paid, { amount_subtotal: null, amount_total: null });
+  assert.equal(await available(accountId), 0);
+  assert.equal((await fixture.order(id)).state, 'mismatched');
+});
+
 test('a paid order stays booked when a response says that it was never paid', async () => {
-  const { accountId, id } = await buyPaid();
-  const session = fixture.simulator.state.get(
-    'checkout.session',
-    (await fixture.order(id)).stripe_id ?? '',
-  );
+  const { accountId, id, session: stripeId } = await buyPaid();
+  const session = state.get('checkout.session', stripeId);
   const { status, payment_status } = session;
   for (const garbage of [{ status: 'open' }, { status: 'expired' }, { payment_status: 'unpaid' }]) {
     Object.assign(session, { status, payment_status }, garbage);
@@ -223,22 +226,12 @@ test('a paid order stays booked when a response says that it was never paid', as
   assert.deepEqual(await fixture.balance(accountId), { available: 1000, debt: 0 });
 });
 
-test('a payment without an amount is not booked', async () => {
-  const accountId = await fixture.customer();
-  const { id, stripe_id: session } = await fixture.buy(accountId);
-  const paid = completeSession(fixture.simulator.state, session ?? '', 'now');
-  Object.assign(paid, { amount_subtotal: null, amount_total: null });
-  await fixture.settled();
-  assert.equal((await fixture.order(id)).state, 'mismatched');
-  assert.equal((await fixture.balance(accountId)).available, 0);
-});
-
 test('a payment page that was opened for another order is not booked', async () => {
   const { db } = fixture.database;
   const bought = await Promise.all([fixture.customer(), fixture.customer()]);
   const [own, other] = [await fixture.buy(bought[0]), await fixture.buy(bought[1])];
   await sql(db, 'update orders set stripe_id = null where account_id = any($1)', [bought]);
-  const session = fixture.simulator.state.get('checkout.session', other.stripe_id ?? '');
+  const session = state.get('checkout.session', other.stripe_id ?? '');
   session.metadata.order = own.id;
   await fixture.complete(session.id);
   assert.equal((await fixture.order(own.id)).state, 'mismatched');
@@ -248,7 +241,7 @@ test('a payment page that was opened for another order is not booked', async () 
 test('orders that can not be settled do not hold up the others', async () => {
   const { db } = fixture.database;
   for (let n = 0; n < 9; n += 1) {
-    const { id } = await fixture.buy(await fixture.customer());
+    const { id } = await buy();
     const broken = `update orders set stripe_id = 'cs_gone' || id,
       due_at = clock_now() - interval '1 hour' where id = $1`;
     await sql(db, broken, [id]);
@@ -259,23 +252,18 @@ test('orders that can not be settled do not hold up the others', async () => {
 });
 
 test('what a pack costs is what it cost when Checkout was opened', async () => {
-  const accountId = await fixture.customer();
-  const order = await fixture.buy(accountId);
+  const { accountId, session } = await buy();
   const { db } = fixture.database;
   await sql(db, `update offers set credits = 1, price = 999 where id = 'small'`);
-  await fixture.complete(order.stripe_id);
+  await fixture.complete(session);
   await sql(db, `update offers set credits = 1000, price = 1000 where id = 'small'`);
   assert.equal((await fixture.balance(accountId)).available, 1000);
 });
 
 test('without any event the sweep settles a paid order', async () => {
-  const accountId = await fixture.customer();
-  const { stripe_id: session } = await fixture.buy(accountId);
-  const { state } = fixture.simulator;
-  await fixture.withoutEvents(() => completeSession(state, session ?? '', 'now'));
-  await fixture.database.setClock(120);
-  await fixture.settled();
-  await fixture.database.setClock(0);
+  const { accountId, session } = await buy();
+  await fixture.withoutEvents(() => completeSession(state, session, 'now'));
+  await fixture.settledAfter(120);
   assert.equal((await fixture.balance(accountId)).available, 1000);
 });
 
@@ -286,7 +274,7 @@ test('credits that expired before a refund stay lost, and a debt is not made of 
   await sql(db, `update offers set expires_days = null where id = 'small'`);
   await spend(accountId, 600);
   await fixture.database.setClock(2 * 86_400);
-  refund(fixture.simulator.state, payment);
+  refund(state, payment);
   await fixture.settled();
   assert.deepEqual(await fixture.balance(accountId), { available: 0, debt: 600 });
   assert.equal((await fixture.order(id)).booked, 400);

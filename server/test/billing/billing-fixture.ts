@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
-import { type FastifyInstance, fastify } from 'fastify';
+import { fastify } from 'fastify';
 import { completeSession } from '../../../simulators/stripe/checkout.ts';
-import type { CheckoutSession } from '../../../simulators/stripe/objects.ts';
 import { type SimulatedStripe, startSimulatedStripe } from '../../../simulators/stripe/stripe.ts';
 import { buyPack } from '../../src/billing/buy-pack.ts';
 import { type CreditOrder, readOrder } from '../../src/billing/credit-order.ts';
-import type { WatchDeps } from '../../src/billing/low-balance/watch.ts';
-import { type Offer, setOffer } from '../../src/billing/offers.ts';
+import { type Offer, readOffer, setOffer } from '../../src/billing/offers.ts';
 import {
   type BillingDeps,
   learnAccount,
   openStripe,
   scopeOfKey,
 } from '../../src/billing/stripe-client.ts';
+import { planPriceOf } from '../../src/billing/subscription/plan-prices.ts';
 import { subscribe } from '../../src/billing/subscription/subscribe.ts';
 import { settleDue } from '../../src/billing/sweep.ts';
 import { listen } from '../../src/http/listen.ts';
@@ -25,7 +24,7 @@ import { audit } from '../../src/operator/audit.ts';
 import { handleError } from '../../src/requests/errors.ts';
 import { stripeWebhook } from '../../src/site/billing/stripe-webhook.ts';
 import { makeCustomer } from '../customer.ts';
-import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
+import { createTestDatabase, quiet } from '../database.ts';
 import { sql } from '../task-fixtures.ts';
 
 export const WEBHOOK_SECRET = 'whsec_test';
@@ -43,119 +42,133 @@ function offer(id: string, credits: number, price: number) {
   return { id, name: `The ${id}`, credits, price, currency: 'usd', expires_days: null };
 }
 
-/** A database with packs and plans, a simulated Stripe, and the webhook between them. */
-export interface BillingFixture {
-  database: TestDatabase;
-  deps: BillingDeps;
-  /** Those of a process with another key of Stripe, such as `sk_live_1`, on the same database. */
-  depsOf(secretKey: string): Promise<BillingDeps>;
-  watched: WatchDeps;
-  simulator: SimulatedStripe;
-  webhook: { app: FastifyInstance; url: string };
-  /** The subjects of the mails to the owner of an account, in the order of their writing. */
-  mailsTo(accountId: string): Promise<string[]>;
-  customer(): Promise<string>;
-  /** An account with a saved card, whose 1000 credits are reduced to these. */
-  customerWith(credits: number): Promise<string>;
-  /** Corrects the balance of an account. */
-  change(accountId: string, credits: number): Promise<void>;
-  /** Sells the pack under another id, too; clicks on it lead to a Checkout of their own. */
-  anotherPack(): Promise<string>;
-  /** Opens a Checkout for a pack; returns its order. */
-  buy(accountId: string, options?: { savesCard?: boolean; packId?: string }): Promise<CreditOrder>;
-  /** Opens a Checkout for a plan; returns our id and that of the Checkout session. */
-  subscribe(accountId: string, planId: string): Promise<{ id: string; session: string }>;
-  /** A new account with a paid plan of 3000 credits a month; `stripe` is its id there. */
-  subscribed(): Promise<{ accountId: string; id: string; stripe: string }>;
-  order(id: string): Promise<CreditOrder>;
-  /** Available paid credits, and the debt. */
-  balance(accountId: string): Promise<{ available: number; debt: number }>;
-  /** Waits for the events on their way and settles all that is due. */
-  settled(): Promise<void>;
-  /** Completes a Checkout, and settles it. */
-  complete(session: string | null, how?: 'now' | 'later'): Promise<CheckoutSession>;
-  /** The available paid credits once all is settled. */
-  available(accountId: string): Promise<number>;
-  /** Loses all events of Stripe while the work runs. */
-  withoutEvents(work: () => unknown): Promise<void>;
-  close(): Promise<void>;
-}
+export type BillingFixture = Awaited<ReturnType<typeof openBillingFixture>>;
 
-export async function openBillingFixture(options: Options = {}): Promise<BillingFixture> {
-  const { database, deps, depsOf, simulator, webhook } = await openParts(options);
+/** A database with packs and plans, a simulated Stripe, and the webhook between them. */
+export async function openBillingFixture(options: Options = {}) {
+  const parts = await openParts(options);
+  const { database, deps, simulator, webhook } = parts;
   const { db } = database;
-  const fixture: BillingFixture = {
-    database,
-    deps,
-    depsOf,
+  const acts = customersOf(parts);
+  const { customer, buy, change, complete, settled } = acts;
+  return {
+    ...parts,
+    ...acts,
+    state: simulator.state,
     watched: { ...deps, billing: deps },
-    simulator,
-    webhook,
-    async mailsTo(accountId) {
+    /** The subjects of the mails to the owner of an account, in the order of their writing. */
+    async mailsTo(accountId: string) {
       const select = 'select subject from mails where account_id = $1 order by id';
       const rows = await sql<{ subject: string }>(db, select, [accountId]);
       return rows.map(({ subject }) => subject);
     },
-    customer: async () => (await makeCustomer(db, 0)).accountId,
-    async customerWith(credits) {
-      const accountId = await fixture.customer();
-      await fixture.complete((await fixture.buy(accountId, { savesCard: true })).stripe_id);
-      await fixture.change(accountId, credits - 1000);
+    /** An account with a saved card, whose 1000 credits are reduced to these. */
+    async customerWith(credits: number) {
+      const accountId = await customer();
+      await complete((await buy(accountId, { savesCard: true })).stripe_id);
+      await change(accountId, credits - 1000);
       return accountId;
     },
-    async change(accountId, credits) {
-      const given = { accountId, kind: 'paid', reference: crypto.randomUUID() } as const;
-      await adjust(db, { ...given, credits, note: 'test' });
-    },
+    /** Sells the pack under another id, too; clicks on it lead to a Checkout of their own. */
     async anotherPack() {
       const id = `small-${crypto.randomUUID().slice(0, 13)}`;
       await setOffer(db, { ...PACK, id });
       return id;
     },
-    async buy(accountId, { savesCard = false, packId = 'small' } = {}) {
-      const { orderId } = await buyPack(deps, { accountId, packId, savesCard });
-      return fixture.order(orderId);
-    },
-    async subscribe(accountId, planId) {
-      const { subscriptionId, url } = await subscribe(deps, { accountId, planId });
-      return { id: subscriptionId, session: url.split('/').at(-1) ?? '' };
-    },
+    /** A new account with a paid plan of 3000 credits a month; `stripe` is its id there. */
     async subscribed() {
-      const accountId = await fixture.customer();
-      const { id, session } = await fixture.subscribe(accountId, 'hobby');
-      const { subscription } = await fixture.complete(session);
-      return { accountId, id, stripe: subscription ?? '' };
+      const accountId = await customer();
+      const { id, session } = await acts.subscribe(accountId, 'hobby');
+      const { customer: atStripe, subscription } = await complete(session);
+      return { accountId, id, stripe: subscription ?? '', customer: atStripe };
     },
-    async order(id) {
-      const order = await readOrder(db, id);
-      if (!order) throw new Error(`there is no order ${id}`);
-      return order;
+    /** The price of a plan at Stripe. */
+    async priceOf(planId: string) {
+      const plan = await readOffer(db, 'plan', planId);
+      if (!plan) throw new Error(`there is no plan ${planId}`);
+      return simulator.state.get('price', (await planPriceOf(deps, plan)).stripe_price);
     },
-    async balance(accountId) {
-      const [{ available = 0, debt = 0 } = {}] = await paidBalances(db, [accountId]);
-      return { available, debt };
+    /** The available paid credits once all is settled. */
+    async available(accountId: string) {
+      await settled();
+      return (await acts.balance(accountId)).available;
     },
-    async settled() {
-      await simulator.webhooks.idle();
-      await settleDue(deps);
+    /** Settles what is due when so many seconds have passed. */
+    async settledAfter(seconds: number) {
+      await database.setClock(seconds);
+      await settled();
+      await database.setClock(0);
     },
-    async complete(session, how = 'now') {
-      const completed = completeSession(simulator.state, session ?? '', how);
-      await fixture.settled();
-      return completed;
-    },
-    async available(accountId) {
-      await fixture.settled();
-      return (await fixture.balance(accountId)).available;
-    },
-    withoutEvents: (work) => withoutEvents(simulator, work),
+    /** Loses all events of Stripe while the work runs. */
+    withoutEvents: (work: () => unknown) => withoutEvents(simulator, work),
     async close() {
       await simulator.close();
       await webhook.app.close();
       await database.close();
     },
   };
-  return fixture;
+}
+
+/** What customers do, and how it is settled. */
+function customersOf({ database: { db }, deps, simulator }: Awaited<ReturnType<typeof openParts>>) {
+  const customer = async () => (await makeCustomer(db, 0)).accountId;
+  const order = async (id: string): Promise<CreditOrder> => {
+    const found = await readOrder(db, id);
+    if (!found) throw new Error(`there is no order ${id}`);
+    return found;
+  };
+  /** Opens a Checkout for a pack; returns its order. */
+  const buy = async (accountId: string, { savesCard = false, packId = 'small' } = {}) => {
+    const { orderId } = await buyPack(deps, { accountId, packId, savesCard });
+    return order(orderId);
+  };
+  /** Waits for the events on their way and settles all that is due. */
+  const settled = async () => {
+    await simulator.webhooks.idle();
+    await settleDue(deps);
+  };
+  /** Available paid credits, and the debt. */
+  const balance = async (accountId: string) => {
+    const [{ available = 0, debt = 0 } = {}] = await paidBalances(db, [accountId]);
+    return { available, debt };
+  };
+  /** Completes a Checkout, and settles it. */
+  const complete = async (session: string | null, how: 'now' | 'later' = 'now') => {
+    const completed = completeSession(simulator.state, session ?? '', how);
+    await settled();
+    return completed;
+  };
+  /** Corrects the balance of an account. */
+  const change = async (accountId: string, credits: number) => {
+    const given = { accountId, kind: 'paid', reference: crypto.randomUUID() } as const;
+    await adjust(db, { ...given, credits, note: 'test' });
+  };
+  /** Opens a Checkout for a plan; returns our id and that of the Checkout session. */
+  const subscribeTo = async (accountId: string, planId: string) => {
+    const { subscriptionId, url } = await subscribe(deps, { accountId, planId });
+    return { id: subscriptionId, session: url.split('/').at(-1) ?? '' };
+  };
+  return { customer, order, buy, settled, balance, complete, change, subscribe: subscribeTo };
+}
+
+type Calls<Resource> = {
+  [Name in keyof Resource]?: Resource[Name] extends (...given: never[]) => unknown
+    ? Resource[Name]
+    : Calls<Resource[Name]>;
+};
+
+/** Those of a process that gets other answers to these calls of Stripe. */
+export function withCalls(deps: BillingDeps, calls: Calls<BillingDeps['stripe']>): BillingDeps {
+  return { ...deps, stripe: overlaid(deps.stripe, calls) };
+}
+
+function overlaid<Resource extends object>(base: Resource, calls: object): Resource {
+  const members = Object.entries(calls).map(([name, call]) => {
+    const value =
+      typeof call === 'function' ? call : overlaid(Object(Reflect.get(base, name)), call);
+    return [name, { value }] as const;
+  });
+  return Object.create(base, Object.fromEntries(members));
 }
 
 /** After the tests, the audit must find no problem but expected ones. */
@@ -188,6 +201,7 @@ async function openParts({ retries, log = quiet, ...options }: Options) {
   const simulator = await startSimulatedStripe(options);
   const secret = WEBHOOK_SECRET;
   const publicUrl = () => 'http://website.test';
+  /** Those of a process with another key of Stripe, such as `sk_live_1`, on the same database. */
   const depsOf = async (secretKey: string): Promise<BillingDeps> => {
     const settings = { secretKey, webhookSecret: secret, baseUrl: simulator.url };
     const scope = scopeOfKey(secretKey);
@@ -211,7 +225,7 @@ async function withoutEvents({ webhooks }: SimulatedStripe, work: () => unknown)
   }
 }
 
-async function serveWebhook(deps: BillingDeps): Promise<BillingFixture['webhook']> {
+async function serveWebhook(deps: BillingDeps) {
   const app = fastify({ genReqId: () => newId('request') });
   app.setErrorHandler((error: Error, request, reply) =>
     handleError(error, { request, reply, log: quiet }),

@@ -9,12 +9,12 @@ import { setReload } from '../../src/billing/low-balance/settings.ts';
 import { settleOrder } from '../../src/billing/settle-order.ts';
 import type { BillingDeps } from '../../src/billing/stripe-client.ts';
 import type { Database } from '../../src/database/database.ts';
-import { adjust } from '../../src/ledger/ledger.ts';
 import { auditAfterwards, openBillingFixture } from './billing-fixture.ts';
 
 const fixture = await openBillingFixture();
 fixture.simulator.webhooks.delivery = { lost: 1, twice: 0, lateMs: 0 };
 auditAfterwards(fixture);
+const { state } = fixture;
 
 /** A database that the process loses at one point: before a statement, before or after a commit. */
 function losing(db: Database, at: number) {
@@ -84,7 +84,6 @@ function stepping({ db, wasLost }: ReturnType<typeof losing>) {
 const available = async (accountId: string) => (await fixture.balance(accountId)).available;
 
 test('a purchase and its refund are interrupted anywhere and done again: booked once', async () => {
-  const { state } = fixture.simulator;
   const points = await atEachPoint(async (step) => {
     const accountId = await fixture.customer();
     let id = '';
@@ -104,18 +103,18 @@ test('a purchase and its refund are interrupted anywhere and done again: booked 
 });
 
 test('an automatic purchase is interrupted anywhere and done again: paid and booked once', async () => {
-  const { state } = fixture.simulator;
   const points = await atEachPoint(async (step) => {
     const accountId = await fixture.customer();
     const bought = await fixture.buy(accountId, { savesCard: true });
     completeSession(state, bought.stripe_id ?? '', 'now');
     await settleOrder(fixture.deps, bought.id);
-    const { db } = fixture.deps;
-    const reference = crypto.randomUUID();
-    await adjust(db, { accountId, kind: 'paid', credits: -900, reference, note: 'test' });
+    await fixture.change(accountId, -900);
     await setReload(fixture.deps, accountId, { pack_id: 'small', below: 500, monthly_limit: 9000 });
     await step((deps) => orderReload(deps, accountId));
-    const [{ id = '', kind = '' } = {}] = await listOrders(db, { accountId, limit: 1 });
+    const [{ id = '', kind = '' } = {}] = await listOrders(fixture.deps.db, {
+      accountId,
+      limit: 1,
+    });
     assert.equal(kind, 'reload');
     await step((deps) => settleOrder(deps, id));
     assert.equal(await available(accountId), 1100);

@@ -4,7 +4,12 @@ import fc from 'fast-check';
 import type Stripe from 'stripe';
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
 import type { Coupon, Invoice, Price } from '../../../../simulators/stripe/objects.ts';
-import { cardOf, openDispute, refund, saveCard } from '../../../../simulators/stripe/payments.ts';
+import {
+  declineCard,
+  openDispute,
+  refund,
+  saveCard,
+} from '../../../../simulators/stripe/payments.ts';
 import { createState } from '../../../../simulators/stripe/state.ts';
 import {
   beginSubscription,
@@ -24,42 +29,24 @@ import { settleSubscription } from './settle-subscription.ts';
 
 const fixture = await openBillingFixture();
 auditAfterwards(fixture);
-const { available } = fixture;
+const { state, available, priceOf } = fixture;
+const [hobby, studio] = [await priceOf('hobby'), await priceOf('studio')];
 
-/** A customer at Stripe with a paid plan: hobby, 3000 credits for 20.00, or studio, 9000 for 50.00. */
-async function subscribed(percent = 0) {
-  const { state } = fixture.simulator;
-  const accountId = await fixture.customer();
-  const { id, session } = await fixture.subscribe(accountId, 'hobby');
-  const { customer } = state.get('checkout.session', session);
-  if (percent > 0) setCoupon(state, customer, { percent, itemized: false });
-  const stripe = (await fixture.complete(session)).subscription ?? '';
-  return { state, accountId, id, customer, stripe };
-}
-
-async function priceOf(plan: 'hobby' | 'studio') {
-  const { state } = fixture.simulator;
-  if (plan === 'studio') await fixture.subscribe(await fixture.customer(), plan);
-  const price = state.all('price').find(({ metadata }) => metadata.plan === plan);
-  assert.ok(price);
-  return price;
-}
+type Subscribed = Awaited<ReturnType<typeof fixture.subscribed>>;
 
 /** A renewal that was paid in so many parts, as its order and its payments at Stripe. */
 async function paidInParts(amounts: number[]) {
-  const { state, accountId, customer, stripe } = await subscribed();
-  const card = cardOf(state, customer);
-  assert.ok(card);
-  card.declines = true;
+  const { accountId, customer, stripe } = await fixture.subscribed();
+  declineCard(state, customer);
   renew(state, stripe);
   const [invoice] = state.all('invoice');
   const payments = payInParts(state, invoice?.id ?? '', amounts);
   assert.equal(await available(accountId), 6000);
-  return { state, accountId, stripe, payments: payments.map(({ id }) => id) };
+  return { accountId, stripe, payments: payments.map(({ id }) => id) };
 }
 
 test('of an invoice that was paid in parts, what is taken back of each part counts', async () => {
-  const { state, accountId, payments } = await paidInParts([1200, 800]);
+  const { accountId, payments } = await paidInParts([1200, 800]);
   const [first = '', second = ''] = payments;
   refund(state, second, 400);
   assert.equal(await available(accountId), 5400);
@@ -70,13 +57,13 @@ test('of an invoice that was paid in parts, what is taken back of each part coun
 });
 
 test('what is taken back counts also for parts that the invoice does not list', async () => {
-  const { state, accountId, payments } = await paidInParts(Array.from({ length: 20 }, () => 100));
+  const { accountId, payments } = await paidInParts(Array.from({ length: 20 }, () => 100));
   refund(state, payments[19] ?? '');
   assert.equal(await available(accountId), 5850);
 });
 
 test('a payment for two invoices takes back the part of each', async () => {
-  const { state, accountId, stripe, payments } = await paidInParts([2000]);
+  const { accountId, stripe, payments } = await paidInParts([2000]);
   const intent = state.get('payment_intent', payments[0] ?? '');
   intent.amount_received = 4000;
   Object.assign(state.get('charge', intent.latest_charge ?? ''), { amount: 4000 });
@@ -91,56 +78,26 @@ test('a payment for two invoices takes back the part of each', async () => {
   assert.equal(await available(accountId), 6000);
 });
 
-test('an upgrade that gives money back, because of a new coupon, brings the difference once', async () => {
-  const { state, accountId, customer, stripe } = await subscribed();
-  const [hobby, studio] = [await priceOf('hobby'), await priceOf('studio')];
-  for (const coupon of [{ percent: 90, itemized: false }, undefined]) {
-    setCoupon(state, customer, coupon);
-    const { total } = changePrice(state, stripe, coupon ? studio : hobby, 0);
-    assert.equal(total, coupon ? -1500 : 1500);
-    assert.equal(await available(accountId), 9000);
-  }
-  setCoupon(state, customer, { percent: 90, itemized: false });
-  assert.equal(changePrice(state, stripe, studio, 0).total, -1500);
-  assert.equal(await available(accountId), 9000);
-});
-
-test('under a coupon of 100 %, a change within the period brings nothing, a period all', async () => {
-  const { state, accountId, stripe } = await subscribed(100);
-  assert.equal(await available(accountId), 3000);
-  for (const plan of ['studio', 'hobby', 'studio'] as const) {
-    changePrice(state, stripe, await priceOf(plan), 0.1);
-  }
-  assert.equal(await available(accountId), 3000);
-  renew(state, stripe);
-  assert.equal(await available(accountId), 12_000);
-});
-
 test('plans between that bring less do not make an upgrade bring more', async () => {
   const { db } = fixture.deps;
   const planWith = async (plan: string, price: number, credits: number) => {
     const terms = { name: plan, currency: 'usd', period: 'month', expires_days: null } as const;
     await setOffer(db, { ...terms, id: plan, kind: 'plan', price, credits });
-    await fixture.subscribe(await fixture.customer(), plan);
-    const made = fixture.simulator.state.all('price').find((one) => one.metadata.plan === plan);
-    assert.ok(made);
-    return made;
+    return priceOf(plan);
   };
   const [little, dear] = [await planWith('little', 2100, 1000), await planWith('dear', 5000, 3500)];
-  const { state, accountId, stripe } = await subscribed();
+  const { accountId, stripe } = await fixture.subscribed();
   assert.equal(changePrice(state, stripe, little, 0).total, 100);
   assert.equal(await available(accountId), 3000);
   assert.equal(changePrice(state, stripe, dear, 0).total, 2900);
   assert.equal(await available(accountId), 3500, 'as by one change to it');
   renew(state, stripe);
   assert.equal(await available(accountId), 7000);
-  assert.equal(changePrice(state, stripe, await priceOf('studio'), 0).total, 0);
-  const other = await subscribed();
-  const card = cardOf(state, other.customer);
-  assert.ok(card);
-  card.declines = true;
+  assert.equal(changePrice(state, stripe, studio, 0).total, 0);
+  const other = await fixture.subscribed();
+  declineCard(state, other.customer);
   assert.equal(changePrice(state, other.stripe, little, 0).status, 'open');
-  card.declines = false;
+  declineCard(state, other.customer, false);
   changePrice(state, other.stripe, dear, 0);
   assert.equal(await available(other.accountId), 3500, 'nor if the change between is not paid');
   retryInvoices(state, other.stripe);
@@ -148,81 +105,116 @@ test('plans between that bring less do not make an upgrade bring more', async ()
   for (const plan of ['little', 'dear']) await retireOffer(db, 'plan', plan);
 });
 
-/** The end of the period: an upgrade costs 0.30, which is too little for a charge. */
-const LATE = 0.99;
+/** At the end of the period: an upgrade costs 0.30, which is too little for a charge. */
+function changeLate(price: Price) {
+  return ({ stripe }: Subscribed) => changePrice(state, stripe, price, 0.99);
+}
 
-test('what is too little for a charge brings its credits with the invoice that charges it', async () => {
-  const { state, accountId, stripe } = await subscribed();
-  const upgrade = changePrice(state, stripe, await priceOf('studio'), LATE);
-  assert.deepEqual([upgrade.total, upgrade.amount_due, upgrade.status], [30, 0, 'paid']);
-  assert.equal(await available(accountId), 3000);
+function renews({ stripe }: Subscribed): void {
   renew(state, stripe);
-  const [charged] = state.all('invoice');
-  assert.equal(charged?.amount_due, 5030);
-  assert.equal(await available(accountId), 3000 + 9000 + 60);
-  renew(state, stripe);
-  assert.equal(await available(accountId), 3000 + 9000 + 60 + 9000);
-  const [, order] = await listOrders(fixture.deps.db, { accountId, limit: 3 });
-  assert.deepEqual([order?.credits, order?.price, order?.amount], [9060, 5000, 5030]);
-});
+}
 
-test('what is owed for small changes back and forth brings what is charged in the end', async () => {
-  const { state, accountId, stripe } = await subscribed();
-  const [hobby, studio] = [await priceOf('hobby'), await priceOf('studio')];
-  for (const price of [studio, hobby, studio, hobby, studio]) {
-    changePrice(state, stripe, price, LATE);
-    assert.equal(await available(accountId), 3000);
-  }
-  changePrice(state, stripe, hobby, LATE);
-  renew(state, stripe);
-  assert.equal(state.all('invoice')[0]?.amount_due, 2000);
-  assert.equal(await available(accountId), 6000);
-});
+function owes(credits: number) {
+  return ({ customer }: Subscribed) => {
+    state.get('customer', customer).balance += credits;
+  };
+}
 
-test('what was owed and is given back in part brings the part that is charged', async () => {
-  const { state, accountId, customer, stripe } = await subscribed();
-  changePrice(state, stripe, await priceOf('studio'), LATE);
-  state.get('customer', customer).balance -= 20; // the seller waives a part
-  renew(state, stripe);
-  assert.equal(await available(accountId), 3000 + 9000 + 20);
-});
+/** Changes at the start of the period, under this coupon. */
+function changeUnder(coupon: Omit<Coupon, 'discount'> | undefined, price: Price, total: number) {
+  return ({ stripe, customer }: Subscribed) => {
+    setCoupon(state, customer, coupon);
+    assert.equal(changePrice(state, stripe, price, 0).total, total);
+  };
+}
 
-test('a part from the balance brings nothing, and the rest is owed', async () => {
-  const { state, accountId, customer, stripe } = await subscribed();
-  state.get('customer', customer).balance = -1980;
-  renew(state, stripe);
-  assert.equal(await available(accountId), 3000);
-  renew(state, stripe);
-  assert.equal(state.all('invoice')[0]?.amount_due, 2020);
-  assert.equal(await available(accountId), 3000 + 30 + 3000);
-});
+const MOST = { percent: 90, itemized: false };
 
-test('what a subscription leaves owed comes with the next subscription of the customer', async () => {
-  const { state, accountId, stripe } = await subscribed();
-  changePrice(state, stripe, await priceOf('studio'), LATE);
-  endSubscription(state, stripe);
-  await fixture.settled();
+/** What happens, the credits that are available then, and what the newest invoice charges. */
+type Step = [happens: (one: Subscribed) => unknown, credits: number, charged?: number];
+
+const LIVES: Record<string, Step[]> = {
+  'what is too little for a charge brings its credits with the invoice that charges it': [
+    [changeLate(studio), 3000, 0],
+    [renews, 3000 + 9000 + 60, 5030],
+    [renews, 3000 + 9000 + 60 + 9000],
+    [
+      async ({ accountId }) => {
+        const [, order] = await listOrders(fixture.deps.db, { accountId, limit: 3 });
+        assert.deepEqual([order?.credits, order?.price, order?.amount], [9060, 5000, 5030]);
+      },
+      3000 + 9000 + 60 + 9000,
+    ],
+  ],
+  'what is owed for small changes back and forth brings what is charged in the end': [
+    ...[studio, hobby, studio, hobby, studio, hobby].map(
+      (price): Step => [changeLate(price), 3000],
+    ),
+    [renews, 6000, 2000],
+  ],
+  'what was owed and is given back in part brings the part that is charged': [
+    [changeLate(studio), 3000],
+    [owes(-20), 3000], // the seller waives a part
+    [renews, 3000 + 9000 + 20],
+  ],
+  'a part from the balance brings nothing, and the rest is owed': [
+    [owes(-1980), 3000],
+    [renews, 3000],
+    [renews, 3000 + 30 + 3000, 2020],
+  ],
+  'what was charged is not brought again by another debt of the customer': [
+    [changeLate(studio), 3000],
+    [renews, 3000 + 9000 + 60],
+    [owes(30), 3000 + 9000 + 60], // by the seller
+    [renews, 3000 + 9000 + 60 + 9000],
+  ],
+  'what a subscription leaves owed comes with the next subscription of the customer': [
+    [changeLate(studio), 3000],
+    [({ stripe }) => endSubscription(state, stripe), 3000],
+    [
+      async ({ accountId }) => {
+        completeSession(state, (await fixture.subscribe(accountId, 'hobby')).session, 'now');
+      },
+      3000 + 60 + 3000,
+      2030,
+    ],
+  ],
+  'an upgrade that gives money back, because of a new coupon, brings the difference once': [
+    [changeUnder(MOST, studio, -1500), 9000],
+    [changeUnder(undefined, hobby, 1500), 9000],
+    [changeUnder(MOST, studio, -1500), 9000],
+  ],
+};
+
+for (const [title, steps] of Object.entries(LIVES)) {
+  test(title, async () => {
+    const one = await fixture.subscribed();
+    for (const [happens, credits, charged] of steps) {
+      await happens(one);
+      assert.equal(await available(one.accountId), credits);
+      if (charged !== undefined) assert.equal(state.all('invoice')[0]?.amount_due, charged);
+    }
+  });
+}
+
+test('under a coupon of 100 %, a change within the period brings nothing, a period all', async () => {
+  const accountId = await fixture.customer();
   const { session } = await fixture.subscribe(accountId, 'hobby');
-  completeSession(state, session, 'now');
-  assert.equal(state.all('invoice')[0]?.amount_due, 2030);
-  assert.equal(await available(accountId), 3000 + 60 + 3000);
-});
-
-test('what was charged is not brought again by another debt of the customer', async () => {
-  const { state, accountId, customer, stripe } = await subscribed();
-  changePrice(state, stripe, await priceOf('studio'), LATE);
+  const { customer } = state.get('checkout.session', session);
+  setCoupon(state, customer, { percent: 100, itemized: false });
+  const stripe = (await fixture.complete(session)).subscription ?? '';
+  assert.equal(await available(accountId), 3000);
+  for (const price of [studio, hobby, studio]) changePrice(state, stripe, price, 0.1);
+  assert.equal(await available(accountId), 3000);
   renew(state, stripe);
-  state.get('customer', customer).balance += 30; // by the seller
-  renew(state, stripe);
-  assert.equal(await available(accountId), 3000 + 9000 + 60 + 9000);
+  assert.equal(await available(accountId), 12_000);
 });
 
 test('an invoice is an order of its own subscription, not of a later one', async () => {
-  const { state, accountId, id, stripe } = await subscribed();
+  const { accountId, id, stripe } = await fixture.subscribed();
   endSubscription(state, stripe);
   await fixture.settled();
-  const price = await priceOf('hobby');
-  await fixture.withoutEvents(() => invoiceNow(state, stripe, [{ price, amount: 200 }]));
+  await fixture.withoutEvents(() => invoiceNow(state, stripe, [{ price: hobby, amount: 200 }]));
   const { session } = await fixture.subscribe(accountId, 'hobby');
   completeSession(state, session, 'now');
   assert.equal(await available(accountId), 6000);

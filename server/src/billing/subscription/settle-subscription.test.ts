@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
-import { cardOf, refund } from '../../../../simulators/stripe/payments.ts';
+import { declineCard, refund } from '../../../../simulators/stripe/payments.ts';
 import {
   cancelAtEnd,
   changePrice,
@@ -9,12 +9,12 @@ import {
   renew,
   retryInvoices,
 } from '../../../../simulators/stripe/subscriptions.ts';
-import { openBillingFixture } from '../../../test/billing/billing-fixture.ts';
+import { openBillingFixture, withCalls } from '../../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../../test/billing/rejects.ts';
 import { recordingLog } from '../../../test/recording-log.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { until } from '../../../test/until.ts';
-import { endGrace, reopenAccount } from '../../accounts/closing.ts';
+import { reopenAccount } from '../../accounts/closing.ts';
 import { audit } from '../../operator/audit.ts';
 import { enableByOperator } from '../../operator/verbs/accounts.ts';
 import { closeAccount } from '../../sign-in/deletion.ts';
@@ -29,12 +29,7 @@ import { readSubscription, subscriptionOf } from './subscription.ts';
 
 const fixture = await openBillingFixture();
 after(() => fixture.close());
-
-/** An account with a paid plan of 3000 credits a month. */
-async function subscribed() {
-  const made = await fixture.subscribed();
-  return { ...made, ...(await read(made.id)) };
-}
+const { state, available, subscribed, priceOf } = fixture;
 
 async function read(id: string) {
   const found = await readSubscription(fixture.deps.db, id);
@@ -44,14 +39,14 @@ async function read(id: string) {
 }
 
 test('the first period is granted by its invoice, once, and the next one by the next invoice', async () => {
-  const { accountId, id, stripe, state } = await subscribed();
-  assert.equal(state, 'active');
+  const { accountId, id, stripe } = await subscribed();
+  assert.equal((await read(id)).state, 'active');
   assert.equal((await fixture.balance(accountId)).available, 3000);
   for (const event of fixture.simulator.webhooks.events)
     await fixture.simulator.webhooks.send(event);
-  assert.equal(await fixture.available(accountId), 3000);
-  renew(fixture.simulator.state, stripe);
-  assert.equal(await fixture.available(accountId), 6000);
+  assert.equal(await available(accountId), 3000);
+  renew(state, stripe);
+  assert.equal(await available(accountId), 6000);
   const orders = await listOrders(fixture.deps.db, { accountId, limit: 10 });
   assert.deepEqual(
     orders.map(({ kind, credits, subscription_id: of }) => [kind, credits, of]),
@@ -65,51 +60,40 @@ test('the first period is granted by its invoice, once, and the next one by the 
 
 test('a lost event of a renewal is found when the period is over', async () => {
   const { accountId, stripe } = await subscribed();
-  await fixture.withoutEvents(() => renew(fixture.simulator.state, stripe));
-  await fixture.database.setClock(86_460);
-  await fixture.settled();
-  await fixture.database.setClock(0);
+  await fixture.withoutEvents(() => renew(state, stripe));
+  await fixture.settledAfter(86_460);
   assert.equal((await fixture.balance(accountId)).available, 6000);
 });
 
 test('a renewal that fails is visible as past due, and brings its credits when it is paid', async () => {
-  const { accountId, id, stripe } = await subscribed();
-  const { state } = fixture.simulator;
-  const card = cardOf(state, state.get('subscription', stripe).customer);
-  if (card) card.declines = true;
+  const { accountId, id, stripe, customer } = await subscribed();
+  declineCard(state, customer);
   renew(state, stripe);
   await fixture.settled();
   assert.equal((await read(id)).state, 'past_due');
   assert.equal((await fixture.balance(accountId)).available, 3000);
-  if (card) card.declines = false;
+  declineCard(state, customer, false);
   retryInvoices(state, stripe);
   await fixture.settled();
   assert.equal((await read(id)).state, 'active');
   assert.equal((await fixture.balance(accountId)).available, 6000);
 });
 
-test('an upgrade in the portal brings the difference for the rest of the period', async () => {
+test('an upgrade in the portal brings the difference now, and cheaper plans wait for its end', async () => {
   const { accountId, id, stripe } = await subscribed();
-  const { state } = fixture.simulator;
-  await openPortal(fixture.deps, accountId); // makes the price of the other plan
   await openPortal(fixture.deps, accountId);
-  assert.equal(state.all('billing_portal.configuration').length, 1);
-  const studio = state.all('price').find(({ metadata }) => metadata.plan === 'studio');
-  assert.ok(studio);
-  changePrice(state, stripe, studio);
-  await fixture.settled();
+  await openPortal(fixture.deps, accountId);
+  const [made, ...others] = state.all('billing_portal.configuration');
+  assert.deepEqual(made?.at_period_end, ['decreasing_item_amount', 'shortening_interval']);
+  assert.deepEqual(others, []);
+  changePrice(state, stripe, await priceOf('studio'));
+  assert.equal(await available(accountId), 9000);
   assert.equal((await read(id)).plan, 'studio');
-  assert.equal((await fixture.balance(accountId)).available, 9000);
 });
 
 test('plans that are changed back and forth bring no credits that were not paid for', async () => {
-  const { accountId, stripe } = await subscribed();
-  const { state } = fixture.simulator;
-  await openPortal(fixture.deps, accountId);
-  const [hobby, studio] = ['hobby', 'studio'].map((plan) => {
-    return state.all('price').find(({ metadata }) => metadata.plan === plan);
-  });
-  assert.ok(hobby && studio);
+  const { accountId, stripe, customer } = await subscribed();
+  const [hobby, studio] = [await priceOf('hobby'), await priceOf('studio')];
   for (const price of [studio, hobby, studio, hobby, studio]) {
     changePrice(state, stripe, price);
     await fixture.settled();
@@ -118,31 +102,22 @@ test('plans that are changed back and forth bring no credits that were not paid 
   changePrice(state, stripe, hobby); // 30.00 are left for the next periods of 20.00
   renew(state, stripe);
   renew(state, stripe);
-  assert.equal(await fixture.available(accountId), 9000 + 1500);
-  const { customer } = state.get('subscription', stripe);
+  assert.equal(await available(accountId), 9000 + 1500);
   const payments = state.all('payment_intent').filter((one) => one.customer === customer);
   assert.deepEqual(
     payments.map(({ amount }) => amount),
     [1000, 3000, 2000],
   );
   refund(state, payments[0]?.id ?? '', 500);
-  assert.equal(await fixture.available(accountId), 9000 + 750);
-});
-
-test('the portal changes to a cheaper plan at the end of the period only', async () => {
-  const { accountId } = await subscribed();
-  await openPortal(fixture.deps, accountId);
-  const { state } = fixture.simulator;
-  const [made] = state.all('billing_portal.configuration');
-  assert.deepEqual(made?.at_period_end, ['decreasing_item_amount', 'shortening_interval']);
+  assert.equal(await available(accountId), 9000 + 750);
 });
 
 test('a cancelled subscription says when it ends, and then ends', async () => {
   const { accountId, id, stripe } = await subscribed();
-  cancelAtEnd(fixture.simulator.state, stripe, true);
+  cancelAtEnd(state, stripe, true);
   await fixture.settled();
   assert.ok((await read(id)).endsAt);
-  renew(fixture.simulator.state, stripe);
+  renew(state, stripe);
   await fixture.settled();
   assert.equal((await read(id)).state, 'canceled');
   assert.equal((await fixture.balance(accountId)).available, 3000);
@@ -157,9 +132,9 @@ test('an account has one subscription; a Checkout that was left leads on, or is 
   const first = await fixture.subscribe(other, 'hobby');
   assert.deepEqual(await fixture.subscribe(other, 'hobby'), first);
   const second = await fixture.subscribe(other, 'studio');
-  assert.equal(fixture.simulator.state.get('checkout.session', first.session).status, 'expired');
-  completeSession(fixture.simulator.state, second.session, 'now');
-  assert.equal(await fixture.available(other), 9000);
+  assert.equal(state.get('checkout.session', first.session).status, 'expired');
+  completeSession(state, second.session, 'now');
+  assert.equal(await available(other), 9000);
 });
 
 test('two windows that open a Checkout at once leave one that can be paid', async () => {
@@ -170,16 +145,13 @@ test('two windows that open a Checkout at once leave one that can be paid', asyn
     await secondIsOpen;
     return stripe.checkout.sessions.create(...given);
   };
-  const sessions = Object.create(stripe.checkout.sessions, { create: { value: create } });
-  const checkout = Object.create(stripe.checkout, { sessions: { value: sessions } });
-  const slow = Object.create(stripe, { checkout: { value: checkout } });
-  const first = subscribe({ ...fixture.deps, stripe: slow }, { accountId, planId: 'hobby' });
+  const slow = withCalls(fixture.deps, { checkout: { sessions: { create } } });
+  const first = subscribe(slow, { accountId, planId: 'hobby' });
   const isMade = async () => (await subscriptionOf(fixture.deps.db, accountId))?.state;
   await until(isMade, (state) => state === 'opening');
   const second = await fixture.subscribe(accountId, 'hobby');
   goOn();
   await assertRejectsWith(first, 'invalid_request');
-  const { state } = fixture.simulator;
   const { customer } = state.get('checkout.session', second.session);
   const open = state
     .all('checkout.session')
@@ -189,7 +161,7 @@ test('two windows that open a Checkout at once leave one that can be paid', asyn
     [second.session],
   );
   completeSession(state, second.session, 'now');
-  assert.equal(await fixture.available(accountId), 3000);
+  assert.equal(await available(accountId), 3000);
 });
 
 test('the subscription of an erased account is cancelled at Stripe', async () => {
@@ -203,13 +175,13 @@ test('the subscription of an erased account is cancelled at Stripe', async () =>
   await db.transaction((tx) => closePaymentPages(tx, accountId));
   await fixture.settled();
   assert.equal((await read(id)).state, 'canceled');
-  assert.equal(fixture.simulator.state.get('subscription', stripe).status, 'canceled');
+  assert.equal(state.get('subscription', stripe).status, 'canceled');
 });
 
-/** The owner closes the account, or it is reopened or past its grace period. */
-async function change(accountId: string, to: 'closed' | 'reopened' | 'deleted') {
+/** The owner closes the account, or it is reopened. */
+async function change(accountId: string, to: 'closed' | 'reopened') {
   const { db } = fixture.deps;
-  const work = { closed: closeAccount, reopened: reopenAccount, deleted: endGrace }[to];
+  const work = { closed: closeAccount, reopened: reopenAccount }[to];
   await db.transaction(async (tx) => {
     await work(tx, accountId);
     await closePaymentPages(tx, accountId);
@@ -220,10 +192,7 @@ async function change(accountId: string, to: 'closed' | 'reopened' | 'deleted') 
 test('the plan of a closed account is not renewed, and continues when it is reopened', async () => {
   const { accountId, id, stripe } = await subscribed();
   const atStripe = () => {
-    const { status, cancel_at_period_end: ends } = fixture.simulator.state.get(
-      'subscription',
-      stripe,
-    );
+    const { status, cancel_at_period_end: ends } = state.get('subscription', stripe);
     return [status, ends];
   };
   await change(accountId, 'closed');
@@ -232,7 +201,7 @@ test('the plan of a closed account is not renewed, and continues when it is reop
   assert.deepEqual(atStripe(), ['active', false]);
   assert.deepEqual([(await read(id)).state, (await read(id)).endsAt], ['active', null]);
   await change(accountId, 'closed');
-  renew(fixture.simulator.state, stripe);
+  renew(state, stripe);
   await fixture.settled();
   assert.equal((await read(id)).state, 'canceled');
   await change(accountId, 'reopened');
@@ -245,27 +214,23 @@ test('the plan of a closed account continues at once when an operator enables th
   const enabling = { command: 'accounts enable', actor: 'ada', reason: 'ticket 96' };
   await enableByOperator(fixture.deps.db, enabling, accountId);
   await fixture.settled(); // its period may end before the next daily look
-  assert.equal(fixture.simulator.state.get('subscription', stripe).cancel_at_period_end, false);
+  assert.equal(state.get('subscription', stripe).cancel_at_period_end, false);
 });
 
 test('a plan that its customer has cancelled stays so when the account is reopened', async () => {
   const { accountId, stripe } = await subscribed();
-  cancelAtEnd(fixture.simulator.state, stripe, true);
+  cancelAtEnd(state, stripe, true);
   await fixture.settled();
   await change(accountId, 'closed');
   await change(accountId, 'reopened');
-  assert.equal(fixture.simulator.state.get('subscription', stripe).cancel_at_period_end, true);
+  assert.equal(state.get('subscription', stripe).cancel_at_period_end, true);
 });
 
-test('a plan is cancelled when the grace period is over, and at once if it is not paid', async () => {
-  const { accountId, id } = await subscribed();
+test('an unpaid plan is cancelled at once when its account is closed', async () => {
+  const { accountId, id, stripe } = await subscribed();
+  state.get('subscription', stripe).status = 'past_due';
   await change(accountId, 'closed');
-  await change(accountId, 'deleted');
   assert.equal((await read(id)).state, 'canceled');
-  const unpaid = await subscribed();
-  fixture.simulator.state.get('subscription', unpaid.stripe).status = 'past_due';
-  await change(unpaid.accountId, 'closed');
-  assert.equal((await read(unpaid.id)).state, 'canceled');
 });
 
 /** A price at Stripe that somebody made in its dashboard. */
@@ -276,30 +241,27 @@ async function foreignPrice() {
     recurring: { interval: 'month' },
     product_data: { name: 'made by hand' },
   });
-  return fixture.simulator.state.get('price', id);
-}
-
-function priceOf(stripe: string) {
-  const [item] = fixture.simulator.state.get('subscription', stripe).items.data;
-  assert.ok(item);
-  return item.price;
+  return state.get('price', id);
 }
 
 test('all lines of an invoice count, however many it has', async () => {
   const { accountId, stripe } = await subscribed();
-  const lines = Array.from({ length: 125 }, () => ({ price: priceOf(stripe), amount: 20 }));
-  invoiceNow(fixture.simulator.state, stripe, lines);
-  assert.equal(await fixture.available(accountId), 3000 + 125 * 30);
+  const line = { price: await priceOf('hobby'), amount: 20 };
+  const lines = Array.from({ length: 125 }, () => line);
+  invoiceNow(state, stripe, lines);
+  assert.equal(await available(accountId), 3000 + 125 * 30);
 });
 
 test('a line whose price no plan has brings nothing, and operators see which', async () => {
   const { accountId, stripe } = await subscribed();
   const foreign = await foreignPrice();
   const strange = { price: foreign, amount: 700 };
-  const { state } = fixture.simulator;
-  const mixed = invoiceNow(state, stripe, [{ price: priceOf(stripe), amount: 2000 }, strange]);
+  const mixed = invoiceNow(state, stripe, [
+    { price: await priceOf('hobby'), amount: 2000 },
+    strange,
+  ]);
   const unknown = invoiceNow(state, stripe, [strange, { ...strange, amount: 100 }]);
-  assert.equal(await fixture.available(accountId), 6000);
+  assert.equal(await available(accountId), 6000);
   const { db } = fixture.deps;
   const orders = await listOrders(db, { accountId, limit: 10 });
   const seen = (invoice: string) => {
@@ -322,7 +284,7 @@ test('a line whose price no plan has brings nothing, and operators see which', a
 test('an invoice that brings too little is logged once, also if its process dies before', async () => {
   const { accountId, id, stripe } = await subscribed();
   const strange = { price: await foreignPrice(), amount: 700 };
-  invoiceNow(fixture.simulator.state, stripe, [{ price: priceOf(stripe), amount: 2000 }, strange]);
+  invoiceNow(state, stripe, [{ price: await priceOf('hobby'), amount: 2000 }, strange]);
   const { log, lines } = recordingLog();
   const deps = { ...fixture.deps, log };
   await assert.rejects(settleSubscription(dying(deps), id), /died/);
@@ -335,14 +297,13 @@ test('an invoice that brings too little is logged once, also if its process dies
 /** A process that ends when it has made the orders of invoices, and not settled them. */
 function dying(deps: BillingDeps): BillingDeps {
   const retrieve = () => Promise.reject(new Error('died'));
-  const invoices = Object.assign(Object.create(deps.stripe.invoices), { retrieve });
-  return { ...deps, stripe: Object.assign(Object.create(deps.stripe), { invoices }) };
+  return withCalls(deps, { invoices: { retrieve } });
 }
 
 test('lines that no plan explains are shown also when the account is closed', async () => {
   const { accountId, stripe } = await subscribed();
   const strange = { price: await foreignPrice(), amount: 700 };
-  invoiceNow(fixture.simulator.state, stripe, [strange]);
+  invoiceNow(state, stripe, [strange]);
   const { db } = fixture.deps;
   await sql(db, 'insert into account_deletions (account_id) values ($1)', [accountId]);
   await fixture.settled();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { cardOf } from '../../../../simulators/stripe/payments.ts';
+import { declineCard } from '../../../../simulators/stripe/payments.ts';
 import {
   endSubscription,
   expireIncomplete,
@@ -18,6 +18,7 @@ import { readSubscription } from './subscription.ts';
 
 const fixture = await openBillingFixture();
 after(() => fixture.close());
+const { state } = fixture;
 
 async function stateOf(id: string): Promise<string | undefined> {
   return (await readSubscription(fixture.deps.db, id))?.state;
@@ -26,16 +27,14 @@ async function stateOf(id: string): Promise<string | undefined> {
 /** A subscription that has ended with an invoice that was not paid. */
 async function endedOwing() {
   const subscription = await fixture.subscribed();
-  const { state } = fixture.simulator;
-  const card = cardOf(state, state.get('subscription', subscription.stripe).customer);
-  if (card) card.declines = true;
+  declineCard(state, subscription.customer);
   renew(state, subscription.stripe);
   endSubscription(state, subscription.stripe);
   await fixture.settled();
   assert.equal(await stateOf(subscription.id), 'canceled');
   const [invoice] = state.all('invoice');
-  assert.ok(invoice && card);
-  card.declines = false;
+  assert.ok(invoice);
+  declineCard(state, subscription.customer, false);
   return { ...subscription, invoice };
 }
 
@@ -53,7 +52,6 @@ async function nextLook(id: string): Promise<number | null> {
 test('an invoice that is paid after its subscription ended is found without an event', async (t) => {
   t.after(() => fixture.database.setClock(0));
   const { accountId, id, invoice } = await endedOwing();
-  const { state } = fixture.simulator;
   for (const days of [1, 10, 200]) {
     await fixture.database.setClock(days * 86_400);
     await fixture.settled();
@@ -73,17 +71,14 @@ test('an invoice that is paid after its subscription ended is found without an e
 
 test('a subscription that ended is not looked at when its last invoice is void', async () => {
   const { id, invoice } = await endedOwing();
-  await fixture.withoutEvents(() => markInvoice(fixture.simulator.state, invoice.id, 'void'));
+  await fixture.withoutEvents(() => markInvoice(state, invoice.id, 'void'));
   await settleSubscription(fixture.deps, id);
   assert.equal(await nextLook(id), null);
 });
 
 test('all invoices of a subscription are read, however many it has', async () => {
   const { accountId, id, stripe } = await fixture.subscribed();
-  const { state } = fixture.simulator;
-  const [item] = state.get('subscription', stripe).items.data;
-  assert.ok(item);
-  const { price } = item;
+  const price = await fixture.priceOf('hobby');
   await fixture.withoutEvents(() => {
     invoiceNow(state, stripe, [{ price, amount: 200 }]);
     for (let n = 0; n < 100; n += 1) invoiceNow(state, stripe, [{ price, amount: 0 }]);
@@ -95,7 +90,6 @@ test('all invoices of a subscription are read, however many it has', async () =>
 test('a first invoice that is not paid in time brings nothing, and nothing is due', async () => {
   const accountId = await fixture.customer();
   const { id, session } = await fixture.subscribe(accountId, 'hobby');
-  const { state } = fixture.simulator;
   const { subscription } = await fixture.complete(session, 'later');
   assert.equal(await stateOf(id), 'incomplete');
   await fixture.withoutEvents(() => expireIncomplete(state, subscription ?? ''));
@@ -105,25 +99,21 @@ test('a first invoice that is not paid in time brings nothing, and nothing is du
 });
 
 test('an unpaid subscription brings credits when its invoices are paid', async () => {
-  const { accountId, id, stripe } = await fixture.subscribed();
-  const { state } = fixture.simulator;
-  const card = cardOf(state, state.get('subscription', stripe).customer);
-  if (card) card.declines = true;
+  const { accountId, id, stripe, customer } = await fixture.subscribed();
+  declineCard(state, customer);
   renew(state, stripe);
   leaveUnpaid(state, stripe);
   renew(state, stripe);
   await fixture.settled();
   assert.equal(await stateOf(id), 'unpaid');
-  if (card) card.declines = false;
+  declineCard(state, customer, false);
   const [draft] = state.all('invoice');
   assert.equal(draft?.status, 'draft');
   await fixture.withoutEvents(() => {
     markInvoice(state, draft?.id ?? '', 'open');
     retryInvoices(state, stripe);
   });
-  await fixture.database.setClock(86_460);
-  await fixture.settled();
-  await fixture.database.setClock(0);
+  await fixture.settledAfter(86_460);
   assert.equal(await stateOf(id), 'active');
   assert.equal((await fixture.balance(accountId)).available, 9000);
 });

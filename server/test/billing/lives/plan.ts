@@ -1,6 +1,6 @@
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
 import type { Invoice, InvoiceLine } from '../../../../simulators/stripe/objects.ts';
-import { cardOf } from '../../../../simulators/stripe/payments.ts';
+import { declineCard } from '../../../../simulators/stripe/payments.ts';
 import type { State } from '../../../../simulators/stripe/state.ts';
 import {
   changePrice,
@@ -9,8 +9,6 @@ import {
   setCoupon,
 } from '../../../../simulators/stripe/subscriptions.ts';
 import { listOrders } from '../../../src/billing/credit-order.ts';
-import { readOffer } from '../../../src/billing/offers.ts';
-import { planPriceOf } from '../../../src/billing/subscription/plan-prices.ts';
 import type { Random } from '../../random.ts';
 import { type Life, pause, spend, type World } from './life.ts';
 import { takeBack, takenOf } from './take-back.ts';
@@ -90,12 +88,10 @@ async function happen({ fixture }: World, random: Random, life: Lived): Promise<
     if (paid.length > 0) takeBack(state, random.pick(paid), random);
   } else {
     const plan = life.plan === 'hobby' ? 'studio' : 'hobby';
-    const offer = await readOffer(fixture.deps.db, 'plan', plan);
-    if (!offer) throw new Error(`there is no plan ${plan}`);
-    const { stripe_price: price } = await planPriceOf(fixture.deps, offer);
+    const price = await fixture.priceOf(plan);
     const passed = random.pick([0, 0.5, 0.99, 0.99]);
     const rest = Math.round(100 - passed * 100) / 100;
-    const invoice = changePrice(state, life.stripe, state.get('price', price), passed);
+    const invoice = changePrice(state, life.stripe, price, passed);
     bought.push({ invoice, credits: (CREDITS[plan] - CREDITS[life.plan]) * rest });
     life.plan = plan;
   }
@@ -103,11 +99,9 @@ async function happen({ fixture }: World, random: Random, life: Lived): Promise<
 
 /** By the card, or in parts because the card is declined. */
 function renewSomehow(random: Random, { state, customer, stripe, plan, bought }: Lived): void {
-  const card = cardOf(state, customer);
-  if (!card) throw new Error('a subscription saves a card');
-  card.declines = random.chance(0.4);
+  declineCard(state, customer, random.chance(0.4));
   renew(state, stripe);
-  card.declines = false;
+  declineCard(state, customer, false);
   const invoice = newestOf(state, customer);
   if (invoice.status === 'open') {
     const first = random.whole(1, invoice.amount_due - 1);

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
-import { cardOf, removeCard, saveCard } from '../../../../simulators/stripe/payments.ts';
+import {
+  cardOf,
+  declineCard,
+  removeCard,
+  saveCard,
+} from '../../../../simulators/stripe/payments.ts';
 import type { State } from '../../../../simulators/stripe/state.ts';
 import { listOrders } from '../../../src/billing/credit-order.ts';
 import { orderReload } from '../../../src/billing/low-balance/reload.ts';
@@ -54,8 +59,7 @@ async function reload(
   const { state, webhooks } = simulator;
   if (!cardOf(state, customer)) saveCard(state, customer);
   await setReload(deps, accountId, { pack_id: 'small', below: 5000, monthly_limit: LIMIT });
-  const card = cardOf(state, customer);
-  if (card) card.declines = random.chance(0.2);
+  declineCard(state, customer, random.chance(0.2));
   const id = await orderReload(deps, accountId);
   if (id === undefined) return;
   if (random.chance(0.3)) webhooks.hold();

@@ -1,5 +1,5 @@
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
-import { cardOf } from '../../../../simulators/stripe/payments.ts';
+import { declineCard } from '../../../../simulators/stripe/payments.ts';
 import type { State } from '../../../../simulators/stripe/state.ts';
 import {
   endSubscription,
@@ -54,8 +54,7 @@ function leaveOwing(
   random: Random,
   { customer, stripe }: { customer: string; stripe: string },
 ): void {
-  const card = cardOf(state, customer);
-  if (card) card.declines = true;
+  declineCard(state, customer);
   renew(state, stripe);
   const [invoice] = invoicesOf(state, customer);
   const then = random.pick(['unpaid', 'ended', 'written off'] as const);
@@ -70,8 +69,7 @@ function leaveOwing(
 
 /** The customer pays what can be paid, or some of it, with a card that works. */
 function payOrGiveUp(state: State, random: Random, customer: string): void {
-  const card = cardOf(state, customer);
-  if (card) card.declines = false;
+  declineCard(state, customer, false);
   for (const { id, status } of invoicesOf(state, customer)) {
     if (status === 'paid' || random.chance(0.3)) continue;
     if (status === 'draft') markInvoice(state, id, 'open');

@@ -68,11 +68,14 @@ test('invented keys take no turn of the statements that admit; one look-up at a 
   assert.deepEqual(hashesIn(sent('key_look_up')), [64, 64, 64, 64, 44]);
 });
 
-test('a key in use is admitted while the look-up of invented keys hangs', async () => {
+/** A process whose look-ups of unknown keys never end. */
+function openHanging() {
   const { promise: never } = Promise.withResolvers<never>();
-  const { ask } = openProcess((sql, values) =>
-    sql.name === 'key_look_up' ? never : db.query(sql, values),
-  );
+  return openProcess((sql, values) => (sql.name === 'key_look_up' ? never : db.query(sql, values)));
+}
+
+test('a key in use is admitted while the look-up of invented keys hangs', async () => {
+  const { ask } = openHanging();
   const { secret } = await makeCustomer(db, 0);
   assert.equal(await codeOf(ask(secret)), 'admitted');
   for (let count = 0; count < 300; count += 1) void ask(newSecret());
@@ -80,10 +83,7 @@ test('a key in use is admitted while the look-up of invented keys hangs', async 
 });
 
 test('beyond 5,000 waiting unknown keys the response is 503 with Retry-After', async () => {
-  const { promise: never } = Promise.withResolvers<never>();
-  const { ask } = openProcess((sql, values) =>
-    sql.name === 'key_look_up' ? never : db.query(sql, values),
-  );
+  const { ask } = openHanging();
   for (let count = 0; count < 5000; count += 1) void ask(newSecret());
   await assert.rejects(ask(newSecret()), { code: 'service_busy', retryAfterSeconds: 1 });
 });
@@ -98,14 +98,6 @@ test('an invented key is refused from memory for 10 s', async () => {
   passTime(10);
   assert.equal(await codeOf(ask(invented)), 'unauthorized');
   assert.equal(sent('key_look_up').length, 2);
-});
-
-test('a key that was created after the start of the process is admitted at its first request', async () => {
-  const { ask } = openProcess();
-  const { secret, accountId } = await makeCustomer(db, 0);
-  assert.equal(await codeOf(ask(secret)), 'admitted');
-  const second = await createKey(db, { accountId });
-  assert.equal(await codeOf(ask(second.secret)), 'admitted');
 });
 
 test('revoked keys and keys of disabled accounts get 401 at the next request and the ones after', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, type TestContext, test } from 'node:test';
+import { after, test } from 'node:test';
 import { createKey } from '../../src/accounts/api-keys.ts';
 import { type Database, openDatabase } from '../../src/database/database.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
@@ -171,10 +171,6 @@ interface Tally {
   undone: number;
 }
 
-function newTally(): Tally {
-  return { done: 0, undone: 0 };
-}
-
 /** Counts a call that lost responses. `isDone` must agree with what the proxy knows. */
 function countLost(tally: Tally, { lost, isDone }: { lost: CutOutcome[]; isDone: boolean }): void {
   if (lost.includes('responded'))
@@ -184,12 +180,6 @@ function countLost(tally: Tally, { lost, isDone }: { lost: CutOutcome[]; isDone:
   if (lost.length === 0) return;
   if (isDone) tally.done += 1;
   else tally.undone += 1;
-}
-
-/** Asserts that both occurred: otherwise the test has proved nothing. */
-function assertBothOccurred(t: TestContext, what: string, { done, undone }: Tally): void {
-  t.diagnostic(`${what}: of ${done + undone} lost responses ${done} had taken effect`);
-  assert.ok(done > 0 && undone > 0);
 }
 
 /** Creates through the client's own database connection; `lost` if the create is to be retried. */
@@ -202,9 +192,29 @@ async function createThrough(client: CutDatabase, binding: Binding): Promise<Cre
   }
 }
 
-test('a create that lost its database is done once when its retry returns', async (t) => {
-  const tally = newTally();
-  const run = async (strategy: number, random: Random) => {
+/**
+ * Tests retries with every strategy of cuts.
+ * @param send what a client sends; whether it was done when its response was lost
+ */
+function testRetries(
+  title: string,
+  send: (strategy: number, random: Random) => Promise<{ lost: CutOutcome[]; isDone: boolean }>,
+): void {
+  test(title, async (t) => {
+    const tally: Tally = { done: 0, undone: 0 };
+    await runRounds(t, async (random) => {
+      const sent = CUT_STRATEGIES.map((strategy) => send(strategy, random.fork()));
+      for (const one of await Promise.all(sent)) countLost(tally, one);
+    });
+    const { done, undone } = tally;
+    t.diagnostic(`of ${done + undone} lost responses ${done} had taken effect`);
+    assert.ok(done > 0 && undone > 0, 'otherwise the test has proved nothing');
+  });
+}
+
+testRetries(
+  'a create that lost its database is done once when its retry returns',
+  async (strategy, random) => {
     await using through = await openCutDatabase(api.database.url);
     const { accountId } = await makeCustomer(db, PRICE.credits * 2);
     const binding = bindingFor(accountId);
@@ -214,18 +224,14 @@ test('a create that lost its database is done once when its retry returns', asyn
       { proxy: through.proxy, cuts: cutsFor(strategy, random, 4), connect },
       () => createThrough(through, binding),
     );
-    countLost(tally, { lost, isDone: response.kind === 'replayed' });
     await assertOneTask(accountId, response.task.id);
-  };
-  await runRounds(t, async (random) => {
-    await Promise.all(CUT_STRATEGIES.map((strategy) => run(strategy, random.fork())));
-  });
-  assertBothOccurred(t, 'create', tally);
-});
+    return { lost, isDone: response.kind === 'replayed' };
+  },
+);
 
-test('a POST that lost its connection made one task when its retry returns', async (t) => {
-  const tally = newTally();
-  const run = async (strategy: number, random: Random) => {
+testRetries(
+  'a POST that lost its connection made one task when its retry returns',
+  async (strategy, random) => {
     await using proxy = await openCuttingProxy(new URL(api.url), () => true);
     const { accountId, secret } = await makeCustomer(db, PRICE.credits * 2);
     const { create } = client(`http://127.0.0.1:${proxy.port}`, secret);
@@ -235,11 +241,7 @@ test('a POST that lost its connection made one task when its retry returns', asy
       () => create(BODY, key).catch(() => 'lost' as const),
     );
     assert.ok(response.status === 200 || response.status === 202, JSON.stringify(response.body));
-    countLost(tally, { lost, isDone: response.status === 200 });
     await assertOneTask(accountId, response.body.id);
-  };
-  await runRounds(t, async (random) => {
-    await Promise.all(CUT_STRATEGIES.map((strategy) => run(strategy, random.fork())));
-  });
-  assertBothOccurred(t, 'POST', tally);
-});
+    return { lost, isDone: response.status === 200 };
+  },
+);

@@ -64,16 +64,6 @@ const EVERY_REASON_AND_A_GRACE_LOT: Command[] = [
   { type: 'wait', days: 2 },
 ];
 
-const RESERVE_OVER_LOTS_BY_EXPIRY: Command[] = [
-  { type: 'grant', credits: 20, days: 3 },
-  { type: 'grant', credits: 20, days: 1 },
-  { type: 'grant', credits: 20 },
-  { type: 'reserve', task: 1, credits: 30 },
-  { type: 'capture', task: 1 },
-  { type: 'wait', days: 2 },
-  { type: 'wait', days: 2 },
-];
-
 const REFUND_TO_A_LOT_AND_A_GRACE_LOT: Command[] = [
   { type: 'grant', credits: 20, days: 1 },
   { type: 'grant', credits: 20, days: 30 },
@@ -94,25 +84,10 @@ const RESERVATION_FROM_BEFORE_THE_FIRST_LOT: Command[] = [
   { type: 'wait', days: 2 },
 ];
 
-const DEBT_PAID_BY_GRANTS_AND_A_REFUND: Command[] = [
-  { type: 'grant', credits: 30 },
-  { type: 'reserve', task: 1, credits: 14 },
-  { type: 'reserve', task: 2, credits: 10 },
-  { type: 'clawback', grant: 0, credits: 30 },
-  { type: 'capture', task: 1 },
-  { type: 'grant', credits: 12 },
-  { type: 'reserve', task: 3, credits: 1 },
-  { type: 'refund', task: 2 },
-  { type: 'grant', credits: 12, days: 1 },
-  { type: 'reserve', task: 4, credits: 10 },
-];
-
 const SCRIPTED = [
   EVERY_REASON_AND_A_GRACE_LOT,
-  RESERVE_OVER_LOTS_BY_EXPIRY,
   REFUND_TO_A_LOT_AND_A_GRACE_LOT,
   RESERVATION_FROM_BEFORE_THE_FIRST_LOT,
-  DEBT_PAID_BY_GRANTS_AND_A_REFUND,
 ];
 
 /** Draws commands of one account. Most settle a task that is open, since others are only refused. */

@@ -26,7 +26,7 @@ export interface EmbeddedDatabase {
   startedHere: boolean;
   created: boolean;
   /**
-   * Leaves the members. The last member stops the server and waits until it is gone. Can be called
+   * Detaches this process. The last member stops the server and waits until it is gone. Can be called
    * twice, and after the server has ended. Close your connections first.
    */
   close(): Promise<void>;

@@ -26,7 +26,7 @@ export interface CallerRead {
   joins: string;
   /** The values from `$4` on. */
   values?: readonly unknown[];
-  /** See `batch`. For routes that respond with the row; creates go on to share a transaction. */
+  /** See `batch`. Off for creates: smaller batches would shrink the transactions they share. */
   inHalves?: boolean;
 }
 

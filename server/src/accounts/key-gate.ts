@@ -14,7 +14,7 @@ export type KeyGate = ReturnType<typeof openKeyGate>;
  */
 export function openKeyGate(db: Queryable, now = () => performance.now()) {
   const known = openKnownKeys(db, now);
-  const full = openFullWindows(now, windowIsFull);
+  const full = openFullWindows(now, windowFullError);
   return {
     db,
     now,
@@ -150,7 +150,7 @@ export const WINDOW_SECONDS = 60;
 
 export const KEY_POLICY = { name: 'default', max: REQUESTS_PER_WINDOW, seconds: WINDOW_SECONDS };
 
-export function windowIsFull(seconds: number): ApiError {
+export function windowFullError(seconds: number): ApiError {
   const sent = `This API key sent ${REQUESTS_PER_WINDOW} requests in 60 seconds.`;
   return new ApiError('rate_limited', `${sent} The next one passes in ${seconds} seconds.`, {
     retryAfterSeconds: seconds,

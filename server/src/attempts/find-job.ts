@@ -83,12 +83,12 @@ function applyFinding(
  * finds use a shared rate budget. A callback wakes the task earlier.
  */
 function delaySeconds(deps: FindDeps, task: Task): number {
-  const { findSeconds = deps.reconcileSeconds } = ofProvider(deps, task);
+  const { findSeconds = deps.reconcileSeconds } = capabilitiesOf(deps, task);
   return Math.max(findSeconds, task.phase_seconds / 60);
 }
 
 /** The provider may be missing in this process. */
-function ofProvider(deps: FindDeps, task: Task): Partial<Capabilities> {
+function capabilitiesOf(deps: FindDeps, task: Task): Partial<Capabilities> {
   try {
     return deps.providerOf(task).capabilities;
   } catch {
@@ -160,8 +160,8 @@ async function isKnownToProvider(deps: FindDeps, task: Task, job: NamedJob): Pro
 /**
  * What a find without a result concludes. Strong absence is proof only at the identity that the
  * attempt was sent with, and once the submit can't be under way. Under the same conditions, the
- * operator's policy may end a held task without proof, after so many hours; a job that shows up
- * later is an orphan job.
+ * operator's policy may end a held task without proof, after `assumeAbsentAfterHours`; a job that
+ * shows up later is an orphan job.
  * @returns undefined if absence is neither proved nor assumed, or not yet
  */
 function absence(

@@ -77,7 +77,7 @@ const CHANGE = namedStatement(
     'receiptUrl',
     'failure',
     'nextSeconds',
-    'isWorth',
+    'hasWorth',
     'mayBePaid',
     'isPageOver',
   ],
@@ -94,7 +94,7 @@ const CHANGE = namedStatement(
      may_be_paid_until = case when :mayBePaid::boolean then coalesce(may_be_paid_until,
        clock_now() + interval '${CHARGE_SECONDS} seconds') end,
      paid_at = case when :state::text = 'paid' then coalesce(paid_at, clock_now()) end,
-     expires_at = case when :isWorth::boolean
+     expires_at = case when :hasWorth::boolean
        then coalesce(expires_at, clock_now() + expires_days * interval '1 day') end
    where id = :id and revision = :revision
    returning case when expires_at < clock_now() then clock_now() + interval '7 days'
@@ -123,7 +123,7 @@ async function book(
     revision,
     account: deps.scope.account,
     nextSeconds: nextPollSeconds(order, truth),
-    isWorth: target > 0,
+    hasWorth: target > 0,
     mayBePaid: mayBePaid(order, truth),
   };
   const [changed] = await tx.query<{ expires_at: Date | null }>(CHANGE, CHANGE.values(values));

@@ -26,7 +26,7 @@ export interface BalanceKey {
   kind: BalanceKind;
 }
 
-/** Bounds the transfers that an update has to read. */
+/** Balances are updated at least daily, so an update reads at most a day of transfers. */
 const UPDATE_DAYS = 1;
 const UPDATE_MS = UPDATE_DAYS * 24 * 3600 * 1000;
 

@@ -4,8 +4,8 @@ import type { FilePart } from './image/layout.ts';
 import type { MediaFacts } from './measurement.ts';
 
 /**
- * The file that providers get: the measured one, or a copy without the flaws of an image, for which
- * we don't refuse it but at which some programs fail.
+ * The file that providers get: the measured one, or a copy without the image's flaws, which we
+ * tolerate but which break some programs.
  */
 export async function copyWithoutFlaws(filePath: string, facts: MediaFacts): Promise<string> {
   if (facts.kind !== 'image' || facts.flaws === undefined) return filePath;

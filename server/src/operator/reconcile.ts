@@ -41,11 +41,11 @@ export function reconcile(
     // The attempt is locked before the task, as in every transaction that records an outcome.
     const locked = await lockCurrentAttempt(tx, taskId);
     const task = await takeLease(tx, taskId, decision.kind === 'failed' ? LIVE_PHASES : ['held']);
-    if (!task) throw await notLiveError(tx, taskId, decision);
+    if (!task) throw await cannotDecideError(tx, taskId, decision);
     const attempt = await currentAttempt(tx, taskId);
     // Locking it now could deadlock with a transaction that locks the attempt before the task.
     if (attempt?.id !== locked?.id) {
-      throw new UsageError(`${taskId} was submitted at this moment: try again`);
+      throw new UsageError(`${taskId} is being submitted right now: try again`);
     }
     if (attempt) await recordEvidence(tx, attempt.id, 'operator', { decision, reason });
     const phase = await decide(tx, task, attempt, { decision, reason });
@@ -54,7 +54,7 @@ export function reconcile(
   });
 }
 
-async function notLiveError(
+async function cannotDecideError(
   tx: Transaction,
   taskId: string,
   { kind }: OperatorDecision,
@@ -90,7 +90,7 @@ function alreadyAcceptedError(task: Task, attempt: Attempt): UsageError {
   const { job_id: job, outcome_by: by } = attempt;
   return new UsageError(
     by === 'operator'
-      ? `an operator said that ${task.id} is job ${job}: name the right job, or end it as failed`
+      ? `an operator assigned job ${job} to ${task.id}: name the right job, or end it as failed`
       : `the provider accepted ${task.id} as ${job}: it can only be ended as failed`,
   );
 }

@@ -120,7 +120,7 @@ async function exchangeOnce(socket: Socket, url: URL, call: Call): Promise<CallO
   }
 }
 
-/** Not by undici: it fails at an interim response that is not expected (100). */
+/** undici isn't used here: it fails on an unexpected 100. */
 async function send(
   socket: Socket,
   url: URL,
@@ -151,7 +151,8 @@ async function send(
 /**
  * Makes calls without a body that are safe to repeat, such as reads, on kept-alive connections. If
  * the host closes one without a response, the call is made again, once: it may have been idle.
- * Otherwise like callOnce, but with one deadline, which includes the connect.
+ * Unlike callOnce, it has one deadline, which includes the connect, its failures to connect are
+ * `unknown`, and it ignores `mayStillSend`.
  */
 export function createPooledCalls(): CallOnce {
   const agents = new Map<string | undefined, Agent>();

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { windowIsFull } from '../accounts/key-gate.ts';
+import { windowFullError } from '../accounts/key-gate.ts';
 import type { Price } from '../catalog/price.ts';
 import { checkRequest, type GenerationRequest, withUploads } from '../catalog/request.ts';
 import { testOutcomeOf } from '../catalog/test-outcomes.ts';
@@ -147,7 +147,7 @@ const WAIT_SECONDS = 2;
 function throwSimulatedRefusal({ binding, request, price }: CheckedRequest): void {
   if (binding.surface !== TEST_SURFACE) return;
   const outcome = testOutcomeOf(request.prompt);
-  if (outcome === 'rate-limited') throw windowIsFull(WAIT_SECONDS);
+  if (outcome === 'rate-limited') throw windowFullError(WAIT_SECONDS);
   if (outcome === 'insufficient-credits') throw insufficientCredits(price.credits, 'test');
 }
 
@@ -191,7 +191,7 @@ async function createUnlessClosed<T>(
   try {
     return await create();
   } catch (error) {
-    // No task was created, for example for lack of credits: let another create try at once.
+    // Usually no task was created, for example for lack of credits: let another create try at once.
     await allowNextCreate(db, providerName).catch(() => {});
     throw error;
   }
@@ -220,7 +220,7 @@ async function createWithSpace<T>(
 function notTaken(retryAfterSeconds: number, cause?: unknown): ApiError {
   const minutes = Math.ceil(retryAfterSeconds / 60);
   const wait = retryAfterSeconds < 120 ? `${retryAfterSeconds} seconds` : `${minutes} minutes`;
-  const message = `New tasks are not taken now, and nothing was reserved. Try again in ${wait}.`;
+  const message = `New tasks aren't being accepted right now, and nothing was reserved. Try again in ${wait}.`;
   return new ApiError('service_busy', message, {
     details: { reason: 'not_taken' },
     retryAfterSeconds,

@@ -130,7 +130,7 @@ export const recordProof = whether<[sessionId: string]>(
   'update sessions set proved_at = clock_now() where id = $1 returning id',
 );
 
-/** If its account is locked, a sign-out by an operator comes before or after the transaction. */
+/** Lock the account first: then an operator's sign-out can't interleave. */
 export const sessionLives = whether<[sessionId: string], Transaction>(
   'session_lives',
   'select from sessions where id = $1',

@@ -81,7 +81,8 @@ const isStillWriting = sharedWork<string, boolean>({
 
 /**
  * Stores a local file as a new object of a task. The row commits before the first byte is written,
- * so that no file is without a row, and stays `writing` until {@link markReady}. @returns its id
+ * so that no file is without a row, and stays `writing` until {@link markReady}.
+ * @returns its id
  * @throws when it can't be stored, or was marked for deletion because another worker leased the
  *   task
  */
@@ -110,7 +111,7 @@ export async function registerObject(
 /** A store may finish a write after its caller has given up, but not this much later. */
 const LATE_PUT_MINUTES = 30;
 
-// In any state: another worker's deletion of the object may have come before the file did.
+// In any state but `ready`: another worker's deletion of the object may have come before the file did.
 const PUT_FAILED = statement(
   'object_put_failed',
   `update stored_objects set state = 'deleting',
@@ -135,13 +136,16 @@ export async function putObject(
   try {
     await deps.storage.put(id, filePath, { isPrepared });
   } catch (error) {
-    // If this fails too, MARK_ABANDONED marks it after a day.
+    // If this fails too, MARK_EXPIRED marks it after a day.
     await deps.db.query(PUT_FAILED, [id]).catch(() => {});
     throw error;
   }
 }
 
-/** Does {@link putObject}. @throws, and deletes the file, if the object was marked for deletion */
+/**
+ * Calls {@link putObject}.
+ * @throws if the object was marked for deletion; then its file is deleted
+ */
 export async function putRegistered(
   deps: { db: Database; storage: Storage },
   id: string,
@@ -220,7 +224,7 @@ export async function withdrawnOnFailure<T>(
   try {
     return await work();
   } catch (error) {
-    // If this fails too, MARK_ABANDONED marks them after a day.
+    // If this fails too, MARK_EXPIRED marks them after a day.
     await db.query(WITHDRAW, [ids]).catch(() => {});
     throw error;
   }
@@ -346,7 +350,7 @@ const AT_ONCE = 8;
 /**
  * Works through the rows that a statement gives in pages, by their ids, eight at a time.
  * @returns how many there were
- * @throws the first failure, when the work under way has ended
+ * @throws the first failure, after the rest of its page
  */
 export async function forEachObject<Row extends { id: string }>(
   db: Database,

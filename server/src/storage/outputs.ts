@@ -78,7 +78,7 @@ export async function withOutputs<T>(
   try {
     return await work(put);
   } catch (error) {
-    // If this fails, MARK_ABANDONED marks them after a day.
+    // If this fails, MARK_EXPIRED marks them after a day.
     const marked = await db.query<{ id: string }>(WITHDRAW, [ids]).catch(() => []);
     const files = marked.filter(({ id }) => stored.has(id));
     await Promise.allSettled(files.map(({ id }) => storage.delete(id)));

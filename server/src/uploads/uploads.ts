@@ -50,7 +50,7 @@ interface NotArrived {
 }
 
 /**
- * Makes presigned uploads usable whose files have arrived.
+ * Makes the presigned uploads whose files have arrived usable.
  * @returns the ones still awaited
  * @throws ApiError `service_busy` when the storage does not respond
  */
@@ -71,7 +71,7 @@ async function acceptArrived(
 
 function sizeOf(storage: Storage, id: string): Promise<number | undefined> {
   return storage.sizeOf(id).catch((cause: unknown) => {
-    const message = 'The uploads can not be read at the moment. Try again in a few seconds.';
+    const message = "The uploads can't be read at the moment. Try again in a few seconds.";
     const details = { reason: 'not_taken' }; // nothing is reserved
     throw new ApiError('service_busy', message, { cause, details, retryAfterSeconds: 5 });
   });
@@ -80,7 +80,8 @@ function sizeOf(storage: Storage, id: string): Promise<number | undefined> {
 function problemOf({ size_bytes: wanted }: Awaited, size?: number): NotArrived | undefined {
   if (size === wanted) return undefined;
   if (size === undefined) {
-    const message = 'the file of this upload has not arrived: send it by the PUT of its response.';
+    const message =
+      'the file of this upload has not arrived: PUT it to the `upload.url` that its create returned.';
     return { reason: 'not_uploaded', message };
   }
   const message = `the file of this upload has ${size} bytes, and ${wanted} were declared.`;

@@ -85,7 +85,7 @@ export async function ingest(deps: IngestDeps, task: Task): Promise<StepResult> 
 
 /**
  * How long the other files are checked after the first refusal. Checking them all would let the
- * slowest host delay it.
+ * slowest host delay the failure.
  */
 const MORE_REFUSALS_MS = 2000;
 

@@ -91,7 +91,7 @@ def is_base_url(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Request:
-    """Below the base URL."""
+    """A request; `path` is relative to the base URL."""
 
     method: str
     path: str
@@ -346,7 +346,7 @@ LOOKED_UP = (400, 402, 409, 413, 503)
 
 
 def did_nothing(failure: ApiError | ConnectionError) -> bool:
-    """Whether the request certainly had no effect, and may have one when it is sent again."""
+    """Whether the request certainly had no effect, so that a retry is safe and useful."""
     if isinstance(failure, ApiError):
         return failure.status == 429
     return isinstance(failure.__cause__, NOT_SENT)

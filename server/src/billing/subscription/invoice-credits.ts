@@ -69,7 +69,7 @@ export function priceOfLine(line: Stripe.InvoiceLineItem): string {
 interface Sold {
   /** Below zero if a more expensive plan has fewer credits. */
   credits: number;
-  /** The highest price among them. */
+  /** The price of the line with the most credits. */
   price: PlanPrice | undefined;
   /** Why some lines belong to no plan. */
   failure: string | null;
@@ -99,9 +99,9 @@ function soldOn(
 type Deficits = Map<string, number>;
 
 /**
- * Subtracts what earlier plan changes in the period should have given back: two changes bring no
- * more than one. A change that gives money back leaves a balance instead, which pays for the next
- * one.
+ * Subtracts what earlier plan changes in the period should have given back. A downgrade by 300
+ * credits and an upgrade by 500 bring 200, as one upgrade by 200 would. A change that gives money
+ * back leaves a balance instead, which pays for the next one.
  */
 function lessDeficit(invoice: InvoiceWithLines, credits: number, deficits: Deficits): number {
   const change = invoice.lines.find(isProration);

@@ -124,7 +124,10 @@ export const recordSuccess = queryValue<[provider: string], boolean>(
   false,
 );
 
-/** Opens a provider without waiting. @returns whether it was closed */
+/**
+ * Opens a provider without waiting.
+ * @returns whether it was closed
+ */
 export const resetOutage = queryValue<[provider: string], boolean, Transaction>(
   'outage_forget',
   'delete from provider_outages where provider = $1 returning closed_until is not null as closed',
@@ -145,7 +148,7 @@ export const closuresOfCreate = (provider: string) => ({
 
 const OF_PROVIDER = closuresOfCreate('$1');
 
-/** The same, for a create that was admitted without it. */
+/** The same, for a create of the website, whose admission does not read it. */
 export const readCreateClosures = firstRow<Omit<EntryState, 'probe'>>(
   'outage_of_create',
   `select ${OF_PROVIDER.columns} from (values (1)) one (row) ${OF_PROVIDER.joins}`,
@@ -177,7 +180,7 @@ const isClosed = whether<[provider: string]>(
 );
 
 /**
- * After the time of an outage is over, one create each 5 s passes until a submit gets through.
+ * After the time of an outage is over, one create every 5 s passes until a submit gets through.
  * @returns whether this create passes
  */
 export async function tryCreate(db: Queryable, provider: string): Promise<boolean> {

@@ -15,7 +15,6 @@ import {
 } from '../bench-setup.ts';
 import { withInstantProvider } from '../instant-provider.ts';
 import { cpuSeconds, serverPid, treeSeconds } from '../process-usage.ts';
-import { multiply, sizesOf, TABLES } from './many-tasks.ts';
 
 /** What one unit of work costs (units.json). */
 export interface Units {
@@ -27,8 +26,6 @@ export interface Units {
   steps: Cost;
   /** A second of a worker without tasks. */
   idle: Cost;
-  /** Bytes that a task keeps in each table, indexes included. */
-  bytes: Record<string, number>;
   /** Database connections of a process, under load. */
   connections: { api: number; worker: number };
 }
@@ -47,7 +44,6 @@ const SECONDS = 5;
 /** Tasks that a worker takes from their create to completed. */
 const STEPS = 300;
 const IDLE_SECONDS = 8;
-const COPIES = 20_000;
 /** So many that no key reaches 30 requests in 60 seconds. */
 const KEY_COUNTS = { accounts: 1000, keysEach: 20 };
 
@@ -111,7 +107,7 @@ async function measureRequests() {
 
 const COMPLETED = statement(
   'capacity_completed',
-  `select count(*)::int as tasks, max(id) as id from tasks where phase = 'completed'`,
+  `select count(*)::int as tasks from tasks where phase = 'completed'`,
 );
 const CONNECTIONS = statement(
   'capacity_connections',
@@ -137,12 +133,11 @@ async function connectionsSince(db: Database, since: Date): Promise<number> {
   return row?.connections ?? 0;
 }
 
-/** The steps of tasks that were created before the worker starts; then what such a task keeps. */
+/** The steps of tasks that were created before the worker starts. */
 async function measureTasks() {
   return withInstantProvider(async ({ env }) => {
     await using bench = await openBenchSetup();
-    const worker = await measureSteps(bench, env);
-    return { worker, stored: await measureStorage(bench.db) };
+    return measureSteps(bench, env);
   });
 }
 
@@ -187,21 +182,8 @@ async function createTasks(service: RunningService, funded: FundedKey[]): Promis
   await service[Symbol.asyncDispose]();
 }
 
-/** Bytes of one completed task, from many copies of a real one. */
-async function measureStorage(db: Database): Promise<Units['bytes']> {
-  const [template] = await db.query<{ id: string }>(COMPLETED);
-  if (!template?.id) throw new Error('no task was completed');
-  const before = await sizesOf(db, TABLES);
-  await multiply(db, template.id, COPIES);
-  await db.query(statement('', 'vacuum analyze'));
-  const full = await sizesOf(db, TABLES);
-  return Object.fromEntries(
-    TABLES.map((table) => [table, ((full[table] ?? 0) - (before[table] ?? 0)) / COPIES]),
-  );
-}
-
 const api = await measureRequests();
-const { worker, stored } = await measureTasks();
+const worker = await measureTasks();
 const cpu = cpus()[0]?.model ?? 'unknown';
 const units: Units = {
   measuredAt: new Date().toISOString().slice(0, 10),
@@ -210,7 +192,6 @@ const units: Units = {
   read: api.read,
   steps: worker.steps,
   idle: worker.idle,
-  bytes: stored,
   connections: { api: api.connections, worker: worker.connections },
 };
 const text = `${JSON.stringify(units, rounded, 2)}\n`;

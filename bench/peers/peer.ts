@@ -1,14 +1,9 @@
-import type { Database } from '../../server/src/database/database.ts';
-
 /** What a peer is given to run. */
 export interface PeerSetup {
   /** Its programs are installed here. */
   folder: string;
   /** The simulated upstream, without a slash at its end. */
   upstreamUrl: string;
-  /** A Postgres server, the same that our service uses. */
-  databaseUrl: string;
-  db: Database;
   port: number;
 }
 

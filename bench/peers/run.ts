@@ -1,5 +1,5 @@
 /**
- * `FRAMEWRIGHT_PEERS=litellm,portkey,one-api node bench/peers/run.ts`: each peer and our service in
+ * `FRAMEWRIGHT_PEERS=litellm,portkey node bench/peers/run.ts`: each peer and our service in
  * turns, before the same upstream, on the same machine (bench/README.md).
  */
 import { mkdir } from 'node:fs/promises';
@@ -22,12 +22,11 @@ import type { HttpClientsSetup } from '../http-clients.ts';
 import { type Comparison, compare, type Sample } from '../load.ts';
 import { type ProgramAddress, startProgram } from '../program.ts';
 import { litellm } from './litellm.ts';
-import { oneApi } from './one-api.ts';
 import { BUDGET, PARALLEL, type Peer, served } from './peer.ts';
 import { portkey } from './portkey.ts';
 import { memoryOfTree } from './start-peer.ts';
 
-const PEERS: Record<string, Peer> = { litellm, portkey, 'one-api': oneApi };
+const PEERS: Record<string, Peer> = { litellm, portkey };
 const BODY = { prompt: 'A lighthouse at dawn, waves below', model: 'video-2.0-mini' } as const;
 const DEFAULTS = { resolution: '720p', duration: 5, reference_video_urls: [] } as const;
 const CLIENTS = 32;
@@ -92,10 +91,10 @@ async function comparePeer(peer: Peer, folder: string): Promise<void> {
   );
   const { url: upstreamUrl } = await upstream.send({});
   await using bench = await openBenchSetup();
-  const { databaseUrl, db } = bench;
+  const { db } = bench;
   const keys = await makeFundedKeys(db, KEY_COUNTS);
   await using service = await bench.startService({ ROLES: 'api', CREATE_WAIT_SECONDS: '0' });
-  await using running = await peer.start({ folder, upstreamUrl, databaseUrl, db, port: PORT });
+  await using running = await peer.start({ folder, upstreamUrl, port: PORT });
   print(`${peer.name} ${peer.version}; ${availableParallelism()} cores; ${CLIENTS} connections`);
   const { read, create } = running.requests;
   const compareWith = async (text: string, ours: Pick<HttpClientsSetup, 'act' | 'targets'>) => {

@@ -2,27 +2,16 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Framewright } from '@framewright/client';
-import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import type { Client } from '@modelcontextprotocol/client';
+import { connectOverStdio } from './connect.ts';
 
 // A program that may be killed at any time: `generate-many.ts FOLDER FIRST LAST`. It makes a video
 // for each order by the tools, as a model would, that calls again after each error.
 
-const MAIN = new URL('../src/main.ts', import.meta.url).pathname;
 const [folder = '', first, last] = process.argv.slice(2);
 const keys = (process.env.FRAMEWRIGHT_TEST_KEYS ?? '').split(',');
 const ORDERS_OF_SESSION = 4;
-
-async function connect(apiKey: string): Promise<Client> {
-  const client = new Client({ name: 'test', version: '1' });
-  const env = {
-    FRAMEWRIGHT_API_KEY: apiKey,
-    FRAMEWRIGHT_BASE_URL: process.env.FRAMEWRIGHT_BASE_URL ?? '',
-  };
-  const server = { command: process.execPath, args: [MAIN], env, stderr: 'inherit' as const };
-  await client.connect(new StdioClientTransport(server));
-  return client;
-}
+const { FRAMEWRIGHT_BASE_URL = '' } = process.env;
 
 /** Calls a tool until its result is no error; its data. */
 async function insist(client: Client, name: string, input: Record<string, unknown>) {
@@ -52,7 +41,7 @@ for (let order = Number(first); order <= Number(last); order++) {
   if ((order - 1) % ORDERS_OF_SESSION === 0 || !client) {
     await client?.close();
     apiKey = keys[order % keys.length] ?? '';
-    client = await connect(apiKey);
+    client = await connectOverStdio({ FRAMEWRIGHT_API_KEY: apiKey, FRAMEWRIGHT_BASE_URL });
   }
   const id = await make(client, order);
   await new Framewright({ apiKey }).videos.download(id, file); // it appears when it is whole

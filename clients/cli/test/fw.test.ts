@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { readFile, stat, utimes, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
@@ -19,6 +17,7 @@ import {
   videoBytes,
 } from '../../../server/test/media/media-fixture.ts';
 import { until } from '../../../server/test/until.ts';
+import { listenOn } from '../../../simulators/kit/http-server.ts';
 import { OUTCOMES } from '../src/request-options.ts';
 import { endOf, FW_COMMAND, type Machine, noTerminal, openMachine } from './fw-process.ts';
 import { openWatchedProxy } from './watched-proxy.ts';
@@ -31,24 +30,19 @@ after(() => fixture.close());
 /** A test key of its own, so that no rate window gets full. */
 const newTestKey = async () => (await createKey(fixture.db, { accountId, mode: 'test' })).secret;
 
-async function openOwnMachine(url = fixture.url, variables: Record<string, string> = {}) {
+async function openOwnMachine(url = fixture.url) {
   return openMachine({
     FRAMEWRIGHT_BASE_URL: `${url}/api/v1`,
     FRAMEWRIGHT_API_KEY: await newTestKey(),
-    ...variables,
   });
 }
 
 const balanceOf = async (machine: Machine) => Number((await machine.fw('credits')).out);
 
-async function linkOf(machine: Machine, taskId: string): Promise<string> {
-  const { out } = await machine.fw('tasks', taskId, '--json');
-  return JSON.parse(out).output.video_url;
-}
-
 /** Checks that the file is the video of the task. */
 async function assertWhole(machine: Machine, file: string, taskId: string): Promise<void> {
-  const video = await fetch(await linkOf(machine, taskId));
+  const { out } = await machine.fw('tasks', taskId, '--json');
+  const video = await fetch(JSON.parse(out).output.video_url);
   assert.deepEqual(await readFile(file), Buffer.from(await video.arrayBuffer()));
 }
 
@@ -57,10 +51,8 @@ test('a video is made by one create, which is on disk before the first byte is s
   await using proxy = await openWatchedProxy(fixture.url, ({ line, stage }) => {
     if (stage !== 'received' || found.length > 0 || line.endsWith('/credits')) return undefined;
     const journal = path.join(machine.folder, '.local/state/framewright/generations');
-    const files = readdirSync(journal).map((name) =>
-      readFileSync(path.join(journal, name), 'utf8'),
-    );
-    found.push(line, ...files.map((file) => JSON.parse(file).request));
+    for (const name of readdirSync(journal))
+      found.push(line, JSON.parse(readFileSync(path.join(journal, name), 'utf8')).request);
     return undefined;
   });
   await using machine = await openOwnMachine(proxy.url);
@@ -78,27 +70,24 @@ test('a video is made by one create, which is on disk before the first byte is s
 
 const REFERENCED = 'generate A_dance --reference a.png --reference clip.bin -y -o x.mp4';
 
-longTest(
-  'local files are uploaded, and the seconds of a reference video are measured',
-  async () => {
-    await using machine = await openOwnMachine();
-    const clip = { seconds: 2, width: 640, height: 480 } as const;
-    await writeFile(path.join(machine.folder, 'a.png'), await imageBytes('png'));
-    await writeFile(path.join(machine.folder, 'clip.bin'), await videoBytes(clip));
-    const framed = await machine.fw('quote', 'Snow', '--image', 'a.png', '--end-image', 'a.png');
-    assert.equal(framed.out, '250\n', framed.err);
-    const referenced = await machine.fw(...REFERENCED.split(' '));
-    assert.deepEqual(
-      [referenced.code, referenced.out],
-      [0, `${machine.folder}/x.mp4\n`],
-      referenced.err,
-    );
-    const [task] = JSON.parse((await machine.fw('tasks', '--json')).out);
-    assert.deepEqual([task.mode, task.credits_used], ['media-to-video', (5 + 2) * 30]);
-    const uploaded = await machine.fw('uploads', 'a.png', 'clip.bin');
-    assert.match(uploaded.out, /^http\S+\/uploads\/obj_\w+\nhttp\S+\/uploads\/obj_\w+\n$/);
-  },
-);
+longTest('local files are uploaded, and reference videos are measured', async () => {
+  await using machine = await openOwnMachine();
+  const clip = { seconds: 2, width: 640, height: 480 } as const;
+  await writeFile(path.join(machine.folder, 'a.png'), await imageBytes('png'));
+  await writeFile(path.join(machine.folder, 'clip.bin'), await videoBytes(clip));
+  const framed = await machine.fw('quote', 'Snow', '--image', 'a.png', '--end-image', 'a.png');
+  assert.equal(framed.out, '250\n', framed.err);
+  const referenced = await machine.fw(...REFERENCED.split(' '));
+  assert.deepEqual(
+    [referenced.code, referenced.out],
+    [0, `${machine.folder}/x.mp4\n`],
+    referenced.err,
+  );
+  const [task] = JSON.parse((await machine.fw('tasks', '--json')).out);
+  assert.deepEqual([task.mode, task.credits_used], ['media-to-video', (5 + 2) * 30]);
+  const uploaded = await machine.fw('uploads', 'a.png', 'clip.bin');
+  assert.match(uploaded.out, /^http\S+\/uploads\/obj_\w+\nhttp\S+\/uploads\/obj_\w+\n$/);
+});
 
 test('what is wrong with a command line is said before anything is sent', async () => {
   await using machine = await openOwnMachine('http://127.0.0.1:9');
@@ -126,52 +115,41 @@ test('what is wrong with a command line is said before anything is sent', async 
   assert.equal(await readFile(path.join(machine.folder, 'there.mp4'), 'utf8'), 'mine');
 });
 
-longTest(
-  'each kind of failure has its exit code, says what was charged, and shows no key',
-  async () => {
-    await using machine = await openOwnMachine();
-    for (const [args, code, error] of [
-      [['generate', 'A boat, test-refused', '-y'], 6, { charged: 'refunded', retry: 'new_key' }],
-      [
-        ['generate', 'A boat, test-failed', '-y'],
-        6,
-        { code: 'provider_failed', charged: 'refunded' },
-      ],
-      [['generate', 'A boat, test-insufficient-credits', '-y'], 5, { charged: 'no' }],
-      [['generate', 'ab', '-y'], 4, { charged: 'no', retry: 'never' }],
-      [['tasks', 'task_none'], 9, { code: 'not_found' }],
-    ] as const) {
-      const run = await machine.fw(...args, '--json');
-      assert.deepEqual([run.code, run.out], [code, ''], run.err);
-      const told = JSON.parse(run.err).error;
-      assert.equal(told.exit_code, code);
-      for (const [name, value] of Object.entries(error)) assert.equal(told[name], value, run.err);
-    }
-    const bytes = await videoBytes({ seconds: 2, width: 640, height: 480 });
-    const clip = fixture.host.serve('/clip', { kind: 'bytes', bytes });
-    const unknown = await machine.fw('generate', 'A dance', '--reference', clip, '-y');
-    assert.match(unknown.err, /If it is a video, add its seconds to its address/);
-    assert.deepEqual(await machine.unfinished(), []);
-    const secret = 'fw_live_0000000000000000000000000000000000000000';
-    await using stranger = await openMachine({
-      FRAMEWRIGHT_BASE_URL: `${fixture.url}/api/v1`,
-      FRAMEWRIGHT_API_KEY: secret,
-    });
-    const refused = await stranger.fw('credits');
-    assert.equal(refused.code, 3);
-    assert.match(refused.err, /fw login/);
-    stranger.env.FRAMEWRIGHT_API_KEY = `${secret}\n${secret}`;
-    const malformed = await stranger.fw('credits');
-    assert.equal(malformed.code, 3);
-    assert.ok(![refused, malformed].some(({ err, out }) => (err + out).includes(secret)));
-  },
-);
+longTest('a failure has its exit code, says what was charged, and shows no key', async () => {
+  await using machine = await openOwnMachine();
+  for (const [args, code, error] of [
+    [['generate', 'A boat, test-refused', '-y'], 6, { charged: 'refunded', retry: 'new_key' }],
+    [
+      ['generate', 'A boat, test-failed', '-y'],
+      6,
+      { code: 'provider_failed', charged: 'refunded' },
+    ],
+    [['generate', 'A boat, test-insufficient-credits', '-y'], 5, { charged: 'no' }],
+    [['generate', 'ab', '-y'], 4, { charged: 'no', retry: 'never' }],
+    [['tasks', 'task_none'], 9, { code: 'not_found' }],
+  ] as const) {
+    const run = await machine.fw(...args, '--json');
+    assert.deepEqual([run.code, run.out], [code, ''], run.err);
+    assert.partialDeepStrictEqual(JSON.parse(run.err).error, { ...error, exit_code: code });
+  }
+  const bytes = await videoBytes({ seconds: 2, width: 640, height: 480 });
+  const clip = fixture.host.serve('/clip', { kind: 'bytes', bytes });
+  const unknown = await machine.fw('generate', 'A dance', '--reference', clip, '-y');
+  assert.match(unknown.err, /If it is a video, add its seconds to its address/);
+  assert.deepEqual(await machine.unfinished(), []);
+  const secret = 'fw_live_0000000000000000000000000000000000000000';
+  for (const apiKey of [secret, `${secret}\n${secret}`]) {
+    machine.env.FRAMEWRIGHT_API_KEY = apiKey;
+    const { code, err, out } = await machine.fw('credits');
+    assert.equal(code, 3);
+    assert.match(err, /fw login/);
+    assert.ok(!(err + out).includes(secret));
+  }
+});
 
 longTest('a test of the scripted outcomes finds each one as documented', async () => {
-  const page = await readFile(
-    new URL('../../../docs/customers/test-keys.md', import.meta.url),
-    'utf8',
-  );
+  const url = new URL('../../../docs/customers/test-keys.md', import.meta.url);
+  const page = await readFile(url, 'utf8');
   const words = [...page.matchAll(/^\| `(test-[a-z-]+)` \|/gm)].map(([, word]) => word);
   assert.deepEqual(Object.keys(OUTCOMES), words);
   let reads = 0;
@@ -183,13 +161,7 @@ longTest('a test of the scripted outcomes finds each one as documented', async (
   const quick = words.filter((word) => !/slow|held/.test(word ?? '')).map(String);
   const { code, out, err } = await machine.fw('test', ...quick);
   assert.equal(code, 0, out + err);
-  assert.equal(
-    out
-      .trim()
-      .split('\n')
-      .filter((line) => line.endsWith('\tas documented')).length,
-    quick.length,
-  );
+  assert.equal(out.match(/\tas documented$/gm)?.length, quick.length, out);
   const held = machine.fw('test', 'test-held-accepted', 'test-held-refused', 'test-slow', '--json');
   const due = setInterval(() => void fixture.database.setClock(40), 4000);
   const slow = await held;
@@ -208,46 +180,40 @@ longTest('a test of outcomes waits while the rate window of its key is full', as
   assert.equal(proxy.requests.filter(({ call }) => call === 'create').length, 2);
 });
 
-longTest(
-  'after a kill, two resumes at once download the rest by Range: one task, one charge',
-  async () => {
-    let child: ReturnType<Machine['start']> | undefined;
-    let isKilled = false;
-    const ranges: unknown[] = [];
-    await using proxy = await openWatchedProxy(fixture.url, ({ line, stage, headers }) => {
-      if (!line.startsWith('GET /media/')) return undefined;
-      if (stage === 'received') ranges.push(headers.range);
-      if (stage !== 'half' || isKilled) return undefined;
-      // What has arrived is on disk when the process dies.
-      const part = readdirSync(machine.folder).find((name) => name.endsWith('.part'));
-      if (part && statSync(path.join(machine.folder, part)).size > 0)
-        isKilled = child?.kill('SIGKILL') === true;
-      return 'cut';
-    });
-    await using machine = await openOwnMachine(proxy.url);
-    child = machine.start('generate', 'A boat', '--yes', '-o', 'boat.mp4');
-    await endOf(child);
-    assert.ok(isKilled);
-    assert.equal((await machine.unfinished()).length, 1);
-    const again = await machine.fw('generate', 'A boat', '--yes', '-o', 'boat.mp4');
-    assert.equal(again.code, 8, again.err);
-    assert.match(again.err, /fw resume finishes it without paying again/);
-    const runs = await Promise.all([machine.fw('resume'), machine.fw('resume')]);
-    const codes = runs.map(({ code }) => code).sort();
-    assert.ok(codes[0] === 0 && (codes[1] === 0 || codes[1] === 8), JSON.stringify(runs));
-    assert.match(String(ranges.at(-1)), /^bytes=[1-9]/);
-    const tasks = JSON.parse((await machine.fw('tasks', '--json', '--limit', '1')).out);
-    await assertWhole(machine, path.join(machine.folder, 'boat.mp4'), tasks[0].id);
-    assert.equal(proxy.lines.filter((line) => line === 'POST /api/v1/video/generations').length, 1);
-    assert.deepEqual(await machine.unfinished(), []);
-    assert.deepEqual(
-      readdirSync(machine.folder).filter((name) => name.endsWith('.part')),
-      [],
-    );
-    const nothing = await machine.fw('resume');
-    assert.deepEqual([nothing.code, nothing.out, nothing.err], [0, '', '']);
-  },
-);
+longTest('after a kill, two resumes at once download the rest: one task, one charge', async () => {
+  let child: ReturnType<Machine['start']> | undefined;
+  let isKilled = false;
+  const ranges: unknown[] = [];
+  await using proxy = await openWatchedProxy(fixture.url, ({ line, stage, headers }) => {
+    if (!line.startsWith('GET /media/')) return undefined;
+    if (stage === 'received') ranges.push(headers.range);
+    if (stage !== 'half' || isKilled) return undefined;
+    // What has arrived is on disk when the process dies.
+    const part = readdirSync(machine.folder).find((name) => name.endsWith('.part'));
+    if (part && statSync(path.join(machine.folder, part)).size > 0)
+      isKilled = child?.kill('SIGKILL') === true;
+    return 'cut';
+  });
+  await using machine = await openOwnMachine(proxy.url);
+  child = machine.start('generate', 'A boat', '--yes', '-o', 'boat.mp4');
+  await endOf(child);
+  assert.ok(isKilled);
+  assert.equal((await machine.unfinished()).length, 1);
+  const again = await machine.fw('generate', 'A boat', '--yes', '-o', 'boat.mp4');
+  assert.equal(again.code, 8, again.err);
+  assert.match(again.err, /fw resume finishes it without paying again/);
+  const runs = await Promise.all([machine.fw('resume'), machine.fw('resume')]);
+  const codes = runs.map(({ code }) => code).sort();
+  assert.ok(codes[0] === 0 && (codes[1] === 0 || codes[1] === 8), JSON.stringify(runs));
+  assert.match(String(ranges.at(-1)), /^bytes=[1-9]/);
+  const tasks = JSON.parse((await machine.fw('tasks', '--json', '--limit', '1')).out);
+  await assertWhole(machine, path.join(machine.folder, 'boat.mp4'), tasks[0].id);
+  assert.equal(proxy.lines.filter((line) => line === 'POST /api/v1/video/generations').length, 1);
+  assert.deepEqual(await machine.unfinished(), []);
+  assert.ok(!readdirSync(machine.folder).some((name) => name.endsWith('.part')));
+  const nothing = await machine.fw('resume');
+  assert.deepEqual([nothing.code, nothing.out, nothing.err], [0, '', '']);
+});
 
 longTest('a resume sends an unknown create to no other account and no other service', async () => {
   let isOver = false;
@@ -276,42 +242,39 @@ longTest('a resume sends an unknown create to no other account and no other serv
   assert.equal(taken.out, path.join(machine.folder, 'again.mp4\n'), taken.err);
 });
 
-longTest(
-  'a resume of a killed create says after a 401 that credits may be reserved, and is kept out only by a process that lives',
-  async () => {
-    const plans = [{ on: 'create', times: 9, faults: [{ kind: 'drop_after_accepting' } as const] }];
-    await using proxy = await openFaultProxy({ target: fixture.url, plans });
-    await using machine = await openOwnMachine(proxy.url);
-    const before = await balanceOf(machine);
-    const child = machine.start('generate', 'A boat', '--yes', '-o', 'boat.mp4');
-    await until(async () => proxy.requests.some(({ call }) => call === 'create'), Boolean);
-    child.kill('SIGKILL');
-    await endOf(child);
-    proxy.clear();
-    const refuse = { kind: 'refuse', status: 401, code: 'unauthorized' } as const;
-    proxy.plan({ on: 'create', faults: [refuse] });
-    const refused = await machine.fw('resume', '--json');
-    const [{ error }] = JSON.parse(refused.out);
-    const [entry] = await journalOf(machine);
-    assert.deepEqual(
-      [refused.code, error.charged, error.retry, error.idempotency_key],
-      [3, 'reserved', 'same_key', entry.idempotencyKey],
-    );
-    const locks = path.join(machine.folder, '.local/state/framewright/locks');
-    const lock = path.join(locks, entry.idempotencyKey);
-    await writeFile(lock, String(process.pid));
-    assert.equal((await machine.fw('resume')).code, 8);
-    const old = Date.now() / 1000 - 120;
-    await utimes(lock, old, old); // its number belongs to another process now
-    const resumed = await machine.fw('resume');
-    assert.deepEqual([resumed.code, resumed.out], [0, path.join(machine.folder, 'boat.mp4\n')]);
-    assert.equal(await balanceOf(machine), before - 250);
-    assert.deepEqual(readdirSync(locks), []);
-  },
-);
+longTest('a 401 leaves a killed create in doubt, and only a live process locks it', async () => {
+  const plans = [{ on: 'create', times: 9, faults: [{ kind: 'drop_after_accepting' } as const] }];
+  await using proxy = await openFaultProxy({ target: fixture.url, plans });
+  await using machine = await openOwnMachine(proxy.url);
+  const before = await balanceOf(machine);
+  const child = machine.start('generate', 'A boat', '--yes', '-o', 'boat.mp4');
+  await until(async () => proxy.requests.some(({ call }) => call === 'create'), Boolean);
+  child.kill('SIGKILL');
+  await endOf(child);
+  proxy.clear();
+  const refuse = { kind: 'refuse', status: 401, code: 'unauthorized' } as const;
+  proxy.plan({ on: 'create', faults: [refuse] });
+  const refused = await machine.fw('resume', '--json');
+  const [{ error }] = JSON.parse(refused.out);
+  const [entry] = await journalOf(machine);
+  assert.deepEqual(
+    [refused.code, error.charged, error.retry, error.idempotency_key],
+    [3, 'reserved', 'same_key', entry.idempotencyKey],
+  );
+  const locks = path.join(machine.folder, '.local/state/framewright/locks');
+  const lock = path.join(locks, entry.idempotencyKey);
+  await writeFile(lock, String(process.pid));
+  assert.equal((await machine.fw('resume')).code, 8);
+  const old = Date.now() / 1000 - 120;
+  await utimes(lock, old, old); // its number belongs to another process now
+  const resumed = await machine.fw('resume');
+  assert.deepEqual([resumed.code, resumed.out], [0, path.join(machine.folder, 'boat.mp4\n')]);
+  assert.equal(await balanceOf(machine), before - 250);
+  assert.deepEqual(readdirSync(locks), []);
+});
 
 longTest(
-  'a service that can not be reached is named, with the cause and the exit code: nothing was sent',
+  'a service that can not be reached is named with the cause: nothing was sent',
   async () => {
     const plans = [{ on: 'credits', faults: [{ kind: 'refuse', status: 301 } as const] }];
     await using proxy = await openFaultProxy({ target: fixture.url, plans });
@@ -367,25 +330,17 @@ async function journalOf(machine: Machine) {
   );
 }
 
-const IN_TERMINAL =
-  'in a terminal the key is not shown, the price is asked for, and a bar is drawn';
-
-longTest(IN_TERMINAL, { skip: noTerminal }, async () => {
+longTest('in a terminal: a hidden key, a question, a bar', { skip: noTerminal }, async () => {
   const key = await newTestKey();
-  await using machine = await openMachine({
-    FRAMEWRIGHT_BASE_URL: `${fixture.url}/api/v1`,
-  });
+  await using machine = await openMachine({ FRAMEWRIGHT_BASE_URL: `${fixture.url}/api/v1` });
   const opener = path.join(machine.folder, 'browser.sh');
   await writeFile(opener, `#!/bin/sh\necho "$1" > '${machine.folder}/opened'\n`, { mode: 0o755 });
   machine.env.BROWSER = opener;
   const login = machine.inTerminal(`${FW_COMMAND} login`);
   await login.shows(/API key \(it is not shown\): /);
   login.type('\r');
-  await until(() => readFile(path.join(machine.folder, 'opened'), 'utf8').catch(() => ''), Boolean);
-  assert.equal(
-    await readFile(path.join(machine.folder, 'opened'), 'utf8'),
-    `${fixture.url}/keys\n`,
-  );
+  const opened = () => readFile(path.join(machine.folder, 'opened'), 'utf8').catch(() => '');
+  assert.equal(await until(opened, Boolean), `${fixture.url}/keys\n`);
   login.type(`${key.slice(0, 5)}x\x7f${key.slice(5)}\r`);
   const shown = await login.shows(/Logged in/);
   assert.equal(await login.end, 0);
@@ -419,20 +374,16 @@ longTest(IN_TERMINAL, { skip: noTerminal }, async () => {
 });
 
 longTest('listen relays an event, whose signature the local server can verify', async () => {
-  const received: { headers: Record<string, string>; body: string }[] = [];
-  const local = createServer(async (request, response) => {
-    received.push({
-      headers: request.headers as Record<string, string>,
-      body: await text(request),
-    });
+  const received: [body: string, IncomingHttpHeaders][] = [];
+  await using local = createServer(async (request, response) => {
+    received.push([await text(request), request.headers]);
     response.writeHead(204).end();
   });
-  await once(local.listen(0, '127.0.0.1'), 'listening');
+  const url = await listenOn(local);
   await using machine = await openOwnMachine();
   const secret = (await machine.fw('listen', '--print-secret')).out.trim();
-  const { port } = local.address() as AddressInfo;
   const listen = async () => {
-    const child = machine.start('listen', '--forward', `http://127.0.0.1:${port}/hook`);
+    const child = machine.start('listen', '--forward', `${url}/hook`);
     const ended = endOf(child);
     let shown = '';
     child.stdout.on('data', (part) => {
@@ -458,9 +409,9 @@ longTest('listen relays an event, whose signature the local server can verify', 
   child.kill('SIGINT');
   assert.equal((await ended).code, 130);
   assert.deepEqual(await endpoints(), []);
-  local.close();
-  const [{ headers, body } = { headers: {}, body: '' }] = received;
-  const event = new Webhook(secret).verify(body, headers) as Record<string, { id?: string }>;
+  const [body, headers] = received[0] ?? assert.fail('no event');
+  const verified = new Webhook(secret).verify(body, headers as Record<string, string>);
+  const event = verified as Record<string, { id?: string }>;
   assert.deepEqual([event.type, event.mode, event.data?.id], ['task.failed', 'test', taskId]);
   assert.match(shown(), new RegExp(`task.failed\t${taskId}\tevt_\\w+\t204\n`));
 });

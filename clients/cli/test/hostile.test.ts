@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
+import { listenOn } from '../../../simulators/kit/http-server.ts';
 import { openMachine } from './fw-process.ts';
 
 const EVIL = '\u001b]0;title\u0007\u001b[2J\u009b2Jtext\r';
@@ -22,11 +21,9 @@ test('a hostile service reaches neither the terminal nor files elsewhere', async
     const shown = { status: 'completed', mode: EVIL, model: EVIL, created_at: EVIL };
     const task = { id: `../evil${EVIL}`, output: { video_url }, ...shown };
     return response.end(JSON.stringify(task));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  });
   await using machine = await openMachine({
-    FRAMEWRIGHT_BASE_URL: `http://127.0.0.1:${port}/api/v1`,
+    FRAMEWRIGHT_BASE_URL: `${await listenOn(server)}/api/v1`,
     FRAMEWRIGHT_API_KEY: 'fw_test_0000000000000000000000000000000000000000',
   });
   for (const command of [

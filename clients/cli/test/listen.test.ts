@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { until } from '../../../server/test/until.ts';
+import { listenOn } from '../../../simulators/kit/http-server.ts';
 import { endOf, openMachine } from './fw-process.ts';
-
-async function addressOf(server: Server): Promise<string> {
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 /** A service whose endpoints have this log, in pages as of the API. */
 function serviceWithLog(log: string[]): Server {
@@ -37,10 +32,10 @@ test('listen relays all events that came since its last look, in their order', a
     response.end();
   });
   await using machine = await openMachine({
-    FRAMEWRIGHT_BASE_URL: `${await addressOf(service)}/api/v1`,
+    FRAMEWRIGHT_BASE_URL: `${await listenOn(service)}/api/v1`,
     FRAMEWRIGHT_API_KEY: 'fw_test_0000000000000000000000000000000000000000',
   });
-  const child = machine.start('listen', '--forward', await addressOf(local));
+  const child = machine.start('listen', '--forward', await listenOn(local));
   const ended = endOf(child);
   await once(child.stdout, 'data');
   const news = Array.from({ length: 250 }, (_, number) => `evt_${number}`);

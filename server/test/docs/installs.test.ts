@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, before, beforeEach } from 'node:test';
 import { endOf, type Machine, openMachine } from '../../../clients/cli/test/fw-process.ts';
 import { connectOverHttp, connectToProgram } from '../../../clients/mcp/test/connect.ts';
 import {
@@ -14,15 +14,13 @@ import {
 } from '../../../console/src/samples.ts';
 import { listenOn } from '../../../simulators/kit/http-server.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
-import { unlessLong } from '../long.ts';
+import { LONG, longTest } from '../long.ts';
 import { ask } from '../service/command-line.ts';
 import { type ServiceProcess, startServiceProcess } from '../service/service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 // Each install command of the pages, as the running installation shows it, on a machine that has
 // nothing but Node, npm and Python. What others wrote comes from npm and PyPI.
-
-const skip = unlessLong;
 
 let database: TestDatabase;
 let service: ServiceProcess;
@@ -32,7 +30,7 @@ let serviceEnv: Record<string, string>;
 let key: string;
 
 before(async () => {
-  if (skip) return;
+  if (!LONG) return;
   database = await createTestDatabase();
   files = await temporaryFolder();
   serviceEnv = { DATABASE_URL: database.url, DATA_DIR: files.path };
@@ -40,7 +38,7 @@ before(async () => {
   await ask(serviceEnv, 'accounts create ada@example.com');
 });
 beforeEach(async () => {
-  if (!skip) key = String((await ask(serviceEnv, 'keys create ada@example.com --test')).secret);
+  if (LONG) key = String((await ask(serviceEnv, 'keys create ada@example.com --test')).secret);
 });
 after(async () => {
   await service?.kill('SIGTERM');
@@ -60,6 +58,8 @@ async function blocks(slug: string, info: string): Promise<string[]> {
   const found = (await page(slug)).matchAll(/^```([^\n]*)\n(.*?)^```/gms);
   return [...found].filter(([, words]) => words === info).map(([, , code = '']) => code);
 }
+
+const block = async (slug: string, info: string) => (await blocks(slug, info))[0] ?? '';
 
 /** What a shell of this machine lets through to npm and pip, such as proxies and certificates. */
 const NETWORK = /^(pip_|npm_config_(registry|cafile)$|\w*_proxy$|ssl_cert|node_extra)/i;
@@ -99,18 +99,13 @@ async function hasVideo({ folder }: Machine, name?: string): Promise<void> {
 for (const [slug, info, file, run] of [
   ['typescript', 'ts', 'first.mjs', ''],
   ['ai-sdk', 'ts', 'first.mjs', ''],
-  ['python', 'python', 'first.py', 'python first.py'],
+  ['python', 'python', 'first.py', 'python first.py\npip check'],
 ] as const) {
-  test(`the page of ${slug}: its commands install it, and its program makes a video`, {
-    skip,
-  }, async () => {
+  longTest(`the page of ${slug} installs it, and its program makes a video`, async () => {
     await using machine = await newMachine(false);
-    const [install = ''] = await blocks(slug, 'sh');
-    const [program = ''] = await blocks(slug, info);
-    await writeFile(path.join(machine.folder, file), program);
-    await shell(machine, `${install}\n${run}`);
+    await writeFile(path.join(machine.folder, file), await block(slug, info));
+    await shell(machine, `${await block(slug, 'sh')}\n${run}`);
     await hasVideo(machine);
-    if (slug === 'python') await shell(machine, '. venv/bin/activate\npip check');
   });
 }
 
@@ -122,9 +117,9 @@ for (const [tab, file] of [
   ['ts tab=TypeScript', 'first.mjs'],
   ['python tab=Python', 'first.py'],
 ] as const) {
-  test(`the quickstart: the first lines of its ${file} run it`, { skip }, async () => {
+  longTest(`the quickstart: the first lines of its ${file} run it`, async () => {
     await using machine = await newMachine();
-    const [program = ''] = await blocks('quickstart', tab);
+    const program = await block('quickstart', tab);
     const [save, ...commands] = commentOf(program);
     assert.equal(save, `Save this as ${file}, then:`);
     await writeFile(path.join(machine.folder, file), program);
@@ -133,19 +128,17 @@ for (const [tab, file] of [
   });
 }
 
-test('the quickstart: npx runs fw from the installation', { skip }, async () => {
+longTest('the quickstart: npx runs fw from the installation', async () => {
   await using machine = await newMachine();
-  const [command = ''] = await blocks('quickstart', 'sh tab=fw');
-  await shell(machine, command);
+  await shell(machine, await block('quickstart', 'sh tab=fw'));
   await hasVideo(machine, 'lighthouse.mp4');
 });
 
 for (const name of ['the page of fw', 'the sample of fw on the website']) {
-  test(`${name}: install, login and a video`, { skip }, async () => {
+  longTest(`${name}: install, login and a video`, async () => {
     await using machine = await newMachine(false);
-    const [ofPage = ''] = await blocks('cli', 'sh');
     const sample = fwSample(`${service.url}/api/v1`, FIRST_REQUEST);
-    const script = name.includes('website') ? sample.replace(/^# /, '') : ofPage;
+    const script = name.includes('website') ? sample.replace(/^# /, '') : await block('cli', 'sh');
     const [install = '', ...rest] = script.split('\n');
     await shell(machine, install);
     await writeFile(path.join(machine.folder, 'rest.sh'), rest.join('\n'));
@@ -159,7 +152,7 @@ for (const name of ['the page of fw', 'the sample of fw on the website']) {
   });
 }
 
-test('the samples of the website install what they import', { skip }, async () => {
+longTest('the samples of the website install what they import', async () => {
   const apiUrl = `${service.url}/api/v1`;
   const typeScript = typeScriptSample(apiUrl, FIRST_REQUEST);
   const python = pythonSample(apiUrl, FIRST_REQUEST);
@@ -174,16 +167,16 @@ test('the samples of the website install what they import', { skip }, async () =
   await hasVideo(other, 'video.mp4');
 });
 
-test('the workflow of the CI passes', { skip }, async () => {
+longTest('the workflow of the CI passes', async () => {
   await using machine = await newMachine();
-  const [workflow = ''] = await blocks('test-keys', 'yaml');
+  const workflow = await block('test-keys', 'yaml');
   const steps = [...workflow.matchAll(/^( +)(?:- )?run: (?:\|\n((?:\1 .*\n)+)|(.*)\n)/gm)];
   assert.equal(steps.length, 3);
   for (const [, , block, line] of steps) await shell(machine, block ?? line ?? '');
   await hasVideo(machine, 'boat.mp4');
 });
 
-test('the page of webhooks: npx runs fw, which relays an event', { skip }, async () => {
+longTest('the page of webhooks: npx runs fw, which relays an event', async () => {
   await using machine = await newMachine();
   const commands = [...(await page('webhooks')).matchAll(/`(npx --package [^`]+)`/g)];
   const [listen = '', generate = ''] = commands.map(([, one = '']) => one.replaceAll(/\s+/g, ' '));
@@ -207,7 +200,7 @@ async function mcpSettings() {
 
 const VIDEO = { request_id: 'installs-1', prompt: 'A lighthouse at dawn', duration: 5 };
 
-test('the page of MCP: the settings of both kinds make a video', { skip }, async () => {
+longTest('the page of MCP: the settings of both kinds make a video', async () => {
   await using machine = await newMachine(false);
   const [remote, local] = await mcpSettings();
   assert.equal(remote.headers.Authorization, `Bearer ${key}`);
@@ -227,15 +220,14 @@ test('the page of MCP: the settings of both kinds make a video', { skip }, async
   }
 });
 
-test('the page of MCP: the help, and a call with the inspector', { skip }, async () => {
+longTest('the page of MCP: the help, and a call with the inspector', async () => {
   await using machine = await newMachine();
   const [, help = ''] = /`(npx --package [^`]+--help)`/.exec(await page('mcp')) ?? [];
   assert.match(await shell(machine, help), /framewright-mcp: videos/);
-  const [inspector = ''] = await blocks('mcp', 'sh');
-  assert.match(await shell(machine, inspector), /completed/);
+  assert.match(await shell(machine, await block('mcp', 'sh')), /completed/);
 });
 
-test('the page of the packages: each command installs one', { skip }, async () => {
+longTest('the page of the packages: each command installs one', async () => {
   const commands = [...(await page('packages')).matchAll(/\| `((?:npm|npx|pip) [^`]+)` \|/g)];
   assert.equal(commands.length, 5);
   for (const [, command = ''] of commands) {
@@ -245,7 +237,7 @@ test('the page of the packages: each command installs one', { skip }, async () =
   }
 });
 
-test('no other page has an install command', { skip }, async () => {
+longTest('no other page has an install command', async () => {
   const lists = await (await fetch(`${service.url}/llms.txt`)).text();
   const slugs = [...lists.matchAll(/\/docs\/([\w-]+)\.md\)/g)].map(([, slug = '']) => slug);
   const found: string[] = [];

@@ -46,7 +46,7 @@ interface TabsToken {
 }
 
 /** The fragment for a heading, as on GitHub. */
-export function headingId(text: string): string {
+function headingId(text: string): string {
   return text
     .toLowerCase()
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')

@@ -10,7 +10,7 @@ const CACHE = path.join(CONSOLE, '../node_modules/.cache');
 const SYSTEM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 /** How a browser is started: its program, and what its environment has beside PATH. */
-export interface Program {
+interface Program {
   executablePath: string;
   env?: Record<string, string>;
 }
@@ -30,14 +30,9 @@ function whyNoBrowser(): string | false {
   return isInstalled ? false : 'no browser: set CHROMIUM_PATH, or install the packages for tests';
 }
 
-/** The program of the browser: the one that CHROMIUM_PATH names, or that of npm. */
-export async function browserProgram(): Promise<Program> {
-  return given === undefined ? unpacked() : { executablePath: given };
-}
-
-/** Starts a browser without a window. */
+/** Starts a browser without a window: the one that CHROMIUM_PATH names, or that of npm. */
 export async function launchBrowser(): Promise<Browser> {
-  const program = await browserProgram();
+  const program = given === undefined ? await unpacked() : { executablePath: given };
   const { PATH = '', HOME = '' } = process.env;
   return chromium.launch({
     executablePath: program.executablePath,

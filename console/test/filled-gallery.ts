@@ -72,7 +72,7 @@ export async function fillGallery(site: Site, accountId: string, dataDir: string
   await sql(db, `update tasks set phase = 'held', held_cause = 'acceptance' where id = $1`, [held]);
   const [, tested = ''] = await testVideos(site, accountId, make);
   await postersOf(site, accountId);
-  return { completed: completed[0] ?? '', failed, live, held, tested };
+  return { accountId, completed: completed[0] ?? '', failed, live, held, tested };
 }
 
 /** Makes a refused and a completed task in test mode; the service runs them. */

@@ -39,6 +39,15 @@ async function storeSecret(page: Page, secret: string): Promise<void> {
   await page.waitForFunction(() => dispatchEvent(new Event('beforeunload', { cancelable: true })));
 }
 
+/** Ends the dialog with a new secret. @returns the secret */
+async function readSecret(page: Page): Promise<string> {
+  const secret = (await page.locator('[data-secret]').textContent())?.trim() ?? '';
+  await expectNoViolations(page);
+  await page.getByLabel('I have stored it').check();
+  await page.getByRole('button', { name: 'Done' }).click();
+  return secret;
+}
+
 /** Whether the browser would ask before the page is left. */
 function isLeavingAskedFor(): boolean {
   return !dispatchEvent(new Event('beforeunload', { cancelable: true }));
@@ -52,20 +61,13 @@ test('a test key is made in test mode, marked, and its credits are refilled', as
   await page.locator('input:focus').waitFor();
   await page.keyboard.type('continuous integration');
   await page.keyboard.press('Enter');
-  const secret = (await page.locator('[data-secret]').textContent())?.trim() ?? '';
+  const secret = await readSecret(page);
   assert.match(secret, /^fw_test_/);
-  await page.getByLabel('I have stored it').check();
-  await page.getByRole('button', { name: 'Done' }).click();
   await page.getByRole('table').getByText('test', { exact: true }).waitFor();
-  const body = JSON.stringify({ prompt: 'A harbour test-slow' });
-  const created = await fetch(`${site.service.url}/api/v1/video/generations`, {
+  const created = await callApi(secret, 'video/generations', {
     method: 'POST',
-    headers: {
-      authorization: `Bearer ${secret}`,
-      'content-type': 'application/json',
-      'idempotency-key': 'one',
-    },
-    body,
+    headers: { 'content-type': 'application/json', 'idempotency-key': 'one' },
+    body: JSON.stringify({ prompt: 'A harbour test-slow' }),
   });
   assert.equal(created.status, 202);
   await page.evaluate(() => dispatchEvent(new Event('focus')));
@@ -78,9 +80,9 @@ test('a test key is made in test mode, marked, and its credits are refilled', as
   await page.getByText('No API key yet').waitFor();
 });
 
-function readBalance(secret: string): Promise<Response> {
-  const headers = { authorization: `Bearer ${secret}` };
-  return fetch(`${site.service.url}/api/v1/credits`, { headers });
+function callApi(secret: string, path: string, request: RequestInit = {}): Promise<Response> {
+  const headers = { ...request.headers, authorization: `Bearer ${secret}` };
+  return fetch(`${site.service.url}/api/v1/${path}`, { ...request, headers });
 }
 
 test('a first key is made, used against the API, capped and revoked', async () => {
@@ -109,7 +111,7 @@ test('a first key is made, used against the API, capped and revoked', async () =
   await storeSecret(page, secret);
   assert.equal(await page.getByText(secret).count(), 0);
 
-  const used = await readBalance(secret);
+  const used = await callApi(secret, 'credits');
   assert.equal(used.status, 200);
   assert.equal((await used.json()).available_credits, 700);
 
@@ -129,26 +131,25 @@ test('a first key is made, used against the API, capped and revoked', async () =
   await page.locator('h1:focus').waitFor(); // it was the last row
   await page.getByText('Revoked and expired keys (1)').click();
   await page.getByRole('table', { name: 'Ended API keys' }).waitFor();
-  assert.equal((await readBalance(secret)).status, 401);
+  assert.equal((await callApi(secret, 'credits')).status, 401);
   await expectNoViolations(page);
 });
 
 test('without a connection the page says so, and a retry loads it', async () => {
   const { page } = await signedInPage(site);
   await open(page, '/keys', 'API keys');
-  await page.route('**/console/api/keys?mode=*', (route) => route.abort());
-  await page.reload();
-  await page.getByText('No connection').waitFor();
-  await expectNoViolations(page);
-  await page.unroute('**/console/api/keys?mode=*');
-  await page.getByRole('button', { name: 'Try again' }).click();
-  await page.getByText('No API key yet').waitFor();
-  await page.route('**/console/api/keys?mode=*', (route) => route.abort());
-  await page.reload();
-  await page.getByText('No connection').waitFor();
-  await page.unroute('**/console/api/keys?mode=*');
-  await page.evaluate(() => dispatchEvent(new Event('online')));
-  await page.getByText('No API key yet').waitFor();
+  for (const loadAgain of [
+    () => page.getByRole('button', { name: 'Try again' }).click(),
+    () => page.evaluate(() => dispatchEvent(new Event('online'))),
+  ]) {
+    await page.route('**/console/api/keys?mode=*', (route) => route.abort());
+    await page.reload();
+    await page.getByText('No connection').waitFor();
+    await expectNoViolations(page);
+    await page.unroute('**/console/api/keys?mode=*');
+    await loadAgain();
+    await page.getByText('No API key yet').waitFor();
+  }
 });
 
 test('an endpoint is made, hears a test event, fails, is sent to again and is deleted', async () => {
@@ -167,10 +168,7 @@ test('an endpoint is made, hears a test event, fails, is sent to again and is de
   await page.getByLabel('credits.low').check();
   await expectNoViolations(page);
   await page.getByRole('button', { name: 'Create the endpoint' }).click();
-  assert.match((await page.locator('[data-secret]').textContent()) ?? '', /whsec_/);
-  await expectNoViolations(page);
-  await page.getByLabel('I have stored it').check();
-  await page.getByRole('button', { name: 'Done' }).click();
+  assert.match(await readSecret(page), /whsec_/);
   await expectNoViolations(page);
 
   await page.getByRole('link', { name: `http://${receiverHost}/hook` }).click();
@@ -197,8 +195,7 @@ test('an endpoint is made, hears a test event, fails, is sent to again and is de
   await page.getByRole('button', { name: 'Enable' }).click();
   await page.getByRole('button', { name: 'Replace the secret' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Replace the secret' }).click();
-  await page.getByLabel('I have stored it').check();
-  await page.getByRole('button', { name: 'Done' }).click();
+  await readSecret(page);
   await page.getByText('The earlier secret signs until').waitFor();
   await page.route('**/console/api/webhooks?mode=*', (route) => route.abort());
   await page.getByRole('button', { name: 'Delete' }).click();
@@ -248,7 +245,6 @@ test('long after the sign-in a new key is confirmed first, and nothing typed is 
   await expectNoViolations(page);
   await field.fill(code);
   await page.getByRole('dialog', { name: 'The secret of “production server”' }).waitFor();
-  await page.getByLabel('I have stored it').check();
-  await page.getByRole('button', { name: 'Done' }).click();
+  await readSecret(page);
   await page.getByRole('button', { name: 'Edit production server' }).waitFor();
 });

@@ -33,24 +33,6 @@ export async function openOverview(page: Page, minutes: number): Promise<void> {
   await page.locator('.uplot').first().waitFor();
 }
 
-/** Opens the operator's page of the account that is signed in. */
-export async function openOwnAccount(page: Page): Promise<void> {
-  const { account_id: id } = await (await page.request.get('/console/api/me')).json();
-  await page.goto(`/operator/accounts/${id}`);
-  await settled(page, 'Account');
-}
-
-/** Opens the operator's page of an order, which nobody has paid. */
-export async function openOrder(page: Page, siteUrl: string): Promise<void> {
-  const made = await page.request.post('/console/api/orders', {
-    headers: { origin: siteUrl },
-    data: { pack_id: 'small' },
-  });
-  const { order_id: id } = await made.json();
-  await page.goto(`/operator/orders/${id}`);
-  await settled(page, 'Order');
-}
-
 /** Opens the list of providers, of which those that are configured refuse all submits. */
 export async function openRefusing(page: Page): Promise<void> {
   const refusing = {

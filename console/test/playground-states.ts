@@ -5,32 +5,26 @@ import { settled } from './site.ts';
 
 type Filled = Awaited<ReturnType<typeof fillGallery>>;
 
-interface State {
-  name: string;
-  /** Brings the open playground into this state. */
-  prepare(page: Page, gallery: () => Promise<Filled>): Promise<void>;
-}
-
-/** The states of the playground that a test can't judge. */
-export const PLAYGROUND_STATES: State[] = [
-  { name: 'incomplete', prepare: (page) => generate(page) },
-  { name: 'text', prepare: (page) => fillIn(page) },
-  { name: 'frames', prepare: fillFrames },
-  { name: 'references', prepare: fillReferences },
-  { name: 'uploading', prepare: beginUpload },
-  { name: 'upload-refused', prepare: refuseUpload },
-  { name: 'running', prepare: async (page, gallery) => follow(page, (await gallery()).live) },
-  {
-    name: 'completed',
-    prepare: async (page, gallery) => follow(page, (await gallery()).completed),
-  },
-  { name: 'failed', prepare: async (page, gallery) => follow(page, (await gallery()).failed) },
-  { name: 'held', prepare: async (page, gallery) => follow(page, (await gallery()).held) },
-  { name: 'split', prepare: (page) => quote(page, { promotional: 40, paid: 60 }) },
-  { name: 'short', prepare: (page) => quote(page, { promotional: 40, paid: 12 }) },
-  { name: 'refused', prepare: refuse },
-  { name: 'offline', prepare: loseConnection },
-];
+/** The states of the playground that a test can't judge, and what brings the open page into them. */
+export const PLAYGROUND_STATES: Record<
+  string,
+  (page: Page, gallery: () => Promise<Filled>) => Promise<void>
+> = {
+  incomplete: (page) => generate(page),
+  text: (page) => fillIn(page),
+  frames: fillFrames,
+  references: fillReferences,
+  uploading: beginUpload,
+  'upload-refused': refuseUpload,
+  running: async (page, gallery) => follow(page, (await gallery()).live),
+  completed: async (page, gallery) => follow(page, (await gallery()).completed),
+  failed: async (page, gallery) => follow(page, (await gallery()).failed),
+  held: async (page, gallery) => follow(page, (await gallery()).held),
+  split: (page) => quote(page, { promotional: 40, paid: 60 }),
+  short: (page) => quote(page, { promotional: 40, paid: 12 }),
+  refused: refuse,
+  offline: loseConnection,
+};
 
 const generate = (page: Page) => page.getByRole('button', { name: 'Generate' }).click();
 

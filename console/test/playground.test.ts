@@ -78,13 +78,10 @@ test('a picture is uploaded, a video is made from it, and it plays, also after a
 test('a request whose response was lost is sent again with its key, and paid once', async () => {
   const { page, accountId } = await signedIn(1000);
   await fillIn(page, 'A lighthouse at dawn');
-  await page.route('**/console/api/generations', async (route) => {
-    await route.fetch(); // it arrives, but its response does not
-    await route.abort();
-  });
+  const broken = await breakCreates(page, { arrive: true });
   await generate(page).click();
   await page.getByText(LOST).waitFor();
-  await page.unroute('**/console/api/generations');
+  await broken.mend();
   await page.context().setOffline(true);
   await page.getByRole('button', { name: 'Send', exact: true }).click();
   await page.getByText(LOST).waitFor();
@@ -102,12 +99,14 @@ test('a request whose response was lost is sent again with its key, and paid onc
   assert.equal(await page.getByLabel('Prompt').inputValue(), '', 'the request of another account');
 });
 
-/** Breaks the connection of creates, and counts them. */
-async function breakCreates(page: Page): Promise<{ sent: number; mend(): Promise<void> }> {
-  const creates = '**/console/api/generations';
-  const broken = { sent: 0, mend: () => page.unroute(creates) };
-  await page.route(creates, async (route) => {
+const CREATES = '**/console/api/generations';
+
+/** Breaks the connection of creates, before they arrive or before their responses, and counts them. */
+async function breakCreates(page: Page, { arrive } = { arrive: false }) {
+  const broken = { sent: 0, mend: () => page.unroute(CREATES) };
+  await page.route(CREATES, async (route) => {
     broken.sent += 1;
+    if (arrive) await route.fetch();
     await route.abort();
   });
   return broken;
@@ -135,7 +134,7 @@ test('what got no response is not sent by leaving the page and coming back, or b
   await page.getByText(LOST).waitFor();
   await settled(page, 'Playground');
   assert.deepEqual(await tasksOf(accountId), []);
-  const sent = page.waitForRequest('**/console/api/generations');
+  const sent = page.waitForRequest(CREATES);
   await page.getByRole('button', { name: 'Send', exact: true }).click();
   assert.match((await sent).postData() ?? '', /A lighthouse at dawn/);
   await page.getByRole('heading', { name: 'Your video' }).waitFor();
@@ -146,7 +145,7 @@ test('a request that was under way at a reload is sent again, once, and the page
   const { page, accountId } = await signedIn(1000);
   await fillIn(page, 'A lighthouse at dawn');
   const keys: (string | undefined)[] = [];
-  await page.route('**/console/api/generations', (route) => {
+  await page.route(CREATES, (route) => {
     keys.push(route.request().headers()['idempotency-key']);
     return keys.length === 1 ? undefined : route.continue(); // the first one hangs
   });
@@ -183,10 +182,7 @@ test('a discarded request is never sent, and one that had arrived is shown', asy
   assert.equal(await panel.count(), 0);
   assert.equal(broken.sent, 1);
   await broken.mend();
-  await page.route('**/console/api/generations', async (route) => {
-    await route.fetch();
-    await route.abort();
-  });
+  await breakCreates(page, { arrive: true });
   await generate(page).click();
   await panel.waitFor();
   await page.getByRole('button', { name: 'Discard' }).click();
@@ -314,11 +310,9 @@ test('each page shows the test side in test mode, which a sign-out ends', async 
   await page.getByText('Purchases are always live').waitFor();
   await page.getByText('No entries yet').waitFor();
   await expectNoViolations(page);
-  const wide = [
-    ...(await overflowsOf(page, '/credits')),
-    ...(await overflowsOf(page, '/playground')),
-  ];
-  assert.deepEqual(wide, []);
+  for (const path of ['/credits', '/playground']) {
+    assert.deepEqual(await overflowsOf(page, path), []);
+  }
   await signOut(page);
   await settled(page, 'Pay for the video');
   await become(site, page, accountId);

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { expectNoViolations, open, openSite, settled, siteOf, test } from './site.ts';
 
@@ -89,20 +88,4 @@ test('without a connection the site says so, until it is back', async () => {
   await expectNoViolations(page);
   await page.context().setOffline(false);
   await page.getByText('You are offline').waitFor({ state: 'detached' });
-});
-
-/** The browsers that this process has started and that still run. */
-async function ownBrowsers(): Promise<string[]> {
-  const children = await readFile(`/proc/self/task/${process.pid}/children`, 'utf8');
-  const pids = children.trim().split(' ').filter(Boolean);
-  const programs = pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''));
-  return (await Promise.all(programs)).filter((program) => program.includes('chrom'));
-}
-
-test('a site whose service can not start leaves no browser', async (t) => {
-  if (process.platform !== 'linux') return t.skip('processes are in /proc on Linux only');
-  const before = await ownBrowsers();
-  assert.equal(before.length, 1);
-  await assert.rejects(openSite({ LOG_LEVEL: 'loud' }), /the service ended \(2\).*LOG_LEVEL/s);
-  assert.equal((await ownBrowsers()).length, before.length);
 });

@@ -9,9 +9,9 @@ import { NO_BROWSER } from './browser.ts';
 import { fillCredits } from './filled-credits.ts';
 import { fillGallery } from './filled-gallery.ts';
 import { failingEndpoint } from './long-texts.ts';
-import { openOrder, openOverview, openOwnAccount, openRefusing } from './operator-states.ts';
+import { openOverview, openRefusing } from './operator-states.ts';
 import { PLAYGROUND_STATES } from './playground-states.ts';
-import { openSellingSite, type SellingSite } from './selling-site.ts';
+import { openSellingSite, orderOf, type SellingSite } from './selling-site.ts';
 import { outdateProof, signedInPage } from './signed-in.ts';
 import { docsAddresses, screenshots, settled } from './site.ts';
 
@@ -47,9 +47,7 @@ const SHOTS: Shot[] = [
     name: 'keys-secret',
     path: '/keys',
     async prepare(page) {
-      await page.getByRole('button', { name: 'New key' }).click();
-      await page.getByLabel('Name').fill('production server');
-      await page.getByRole('button', { name: 'Create the key' }).click();
+      await createKey(page);
       await page.locator('[data-secret]').waitFor();
     },
   },
@@ -74,14 +72,21 @@ const SHOTS: Shot[] = [
     (page) => ({ name: `operator-${page}`, path: `/operator/${page}` }),
   ),
   { name: 'operator-held', path: '/operator/tasks/held' },
-  ...[
-    { name: 'first-minutes', prepare: (page: Page) => openOverview(page, 2) },
-    { name: 'two-hours', prepare: (page: Page) => openOverview(page, 120) },
-    { name: 'account', prepare: openOwnAccount },
-    { name: 'order', prepare: (page: Page, { url }: SellingSite) => openOrder(page, url) },
-  ].map(({ name, prepare }) => {
-    return { name: `operator-${name}`, path: '/operator', prepare };
-  }),
+  {
+    name: 'operator-first-minutes',
+    path: '/operator',
+    prepare: (page) => openOverview(page, 2),
+  },
+  { name: 'operator-two-hours', path: '/operator', prepare: (page) => openOverview(page, 120) },
+  { name: 'operator-account', path: ({ accountId }) => `/operator/accounts/${accountId}` },
+  {
+    name: 'operator-order',
+    path: '/operator',
+    async prepare(page, { url }) {
+      await page.goto(`/operator/orders/${await orderOf(page, url)}`);
+      await settled(page, 'Order');
+    },
+  },
   { name: 'operator-held-rows', path: () => '/operator/tasks/held' },
   {
     name: 'operator-held-dialog',
@@ -103,11 +108,13 @@ const SHOTS: Shot[] = [
   { name: 'test-video', path: ({ tested }) => `/videos/${tested}` },
   { name: 'test-menu', path: '/settings?mode=test', prepare: openMenu },
   { name: 'test-empty', path: '/keys?mode=test', prepare: clicking('New test key') },
-  ...PLAYGROUND_STATES.map(({ name, prepare }) => ({
-    name: `playground-${name}`,
-    path: '/playground',
-    prepare: (page: Page, _: SellingSite, gallery: () => Promise<Filled>) => prepare(page, gallery),
-  })),
+  ...Object.entries(PLAYGROUND_STATES).map(
+    ([name, prepare]): Shot => ({
+      name: `playground-${name}`,
+      path: '/playground',
+      prepare: (page, _, gallery) => prepare(page, gallery),
+    }),
+  ),
 ];
 
 async function openEndpoints(page: Page, site: SellingSite): Promise<void> {
@@ -132,44 +139,21 @@ const PROOF_SHOTS: Shot[] = [
   },
 ];
 
-/** A new key of somebody who has signed in long ago. */
-async function openProof(page: Page, site: SellingSite): Promise<void> {
-  await outdateProof(site, await findAccount(site.database.db, EMAIL));
+async function createKey(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'New key' }).click();
   await page.getByLabel('Name').fill('production server');
   await page.getByRole('button', { name: 'Create the key' }).click();
+}
+
+/** A new key of somebody who has signed in long ago. */
+async function openProof(page: Page, site: SellingSite): Promise<void> {
+  await outdateProof(site, await findAccount(site.database.db, EMAIL));
+  await createKey(page);
   await page.getByRole('button', { name: 'Send me a code' }).waitFor();
 }
 
 async function openMenu(page: Page): Promise<void> {
   await page.locator('summary[aria-label="Account"]').click();
-}
-
-/** Calls a function at most once; it fills the account after the pictures of an empty one. */
-function once<Result>(fill: () => Promise<Result>): () => Promise<Result> {
-  let filled: Promise<Result> | undefined;
-  return () => {
-    filled ??= fill();
-    return filled;
-  };
-}
-
-interface Taking {
-  site: SellingSite;
-  page: Page;
-  folder: string;
-  gallery(): Promise<Filled>;
-}
-
-async function take(shot: Shot, { site, page, folder, gallery }: Taking): Promise<void> {
-  await page.goto(typeof shot.path === 'string' ? shot.path : shot.path(await gallery()));
-  await settled(page);
-  await shot.prepare?.(page, site, gallery);
-  await screenshots(page, folder, shot.name);
-  await page.unrouteAll();
-  await page.context().setOffline(false);
-  await page.evaluate(() => sessionStorage.clear());
-  process.stdout.write(`${shot.name}\n`);
 }
 
 async function main([given, ...names]: string[]): Promise<void> {
@@ -191,10 +175,19 @@ async function main([given, ...names]: string[]): Promise<void> {
     });
     const isWanted = ({ name }: Shot) => names.length === 0 || names.includes(name);
     const wanted = [...[...SHOTS, ...PROOF_SHOTS].filter(isWanted), ...docs];
-    const gallery = once(() => fillGallery(site, accountId, data.path));
-    for (const shot of wanted) {
-      const page = shot.isStranger ? stranger : customer;
-      await take(shot, { site, page, folder, gallery });
+    let filled: Promise<Filled> | undefined;
+    // After the pictures of an empty account.
+    const gallery = () => (filled ??= fillGallery(site, accountId, data.path));
+    for (const { name, path: to, isStranger, prepare } of wanted) {
+      const page = isStranger ? stranger : customer;
+      await page.goto(typeof to === 'string' ? to : to(await gallery()));
+      await settled(page);
+      await prepare?.(page, site, gallery);
+      await screenshots(page, folder, name);
+      await page.unrouteAll();
+      await page.context().setOffline(false);
+      await page.evaluate(() => sessionStorage.clear());
+      process.stdout.write(`${name}\n`);
     }
   } finally {
     await site.close();

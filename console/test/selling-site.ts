@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core';
 import { setOffer } from '../../server/src/billing/offers.ts';
 import { type SimulatedStripe, startSimulatedStripe } from '../../simulators/stripe/stripe.ts';
 import { openSite, type Site } from './site.ts';
@@ -41,4 +42,11 @@ export async function openSellingSite(env: Record<string, string> = {}): Promise
       await simulator.close();
     },
   };
+}
+
+/** An order that nobody has paid. */
+export async function orderOf(page: Page, origin: string): Promise<string> {
+  const order = { headers: { origin }, data: { pack_id: 'large' } };
+  const made = await page.request.post('/console/api/orders', order);
+  return (await made.json()).order_id;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beginSession } from '../../server/src/sign-in/sessions.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
-import { addAuthenticator, become, outdateProof, signedInPage } from './signed-in.ts';
+import { addAuthenticator, addPasskey, become, outdateProof, signedInPage } from './signed-in.ts';
 import { expectNoViolations, open, openSite, settled, signIn, siteOf, test } from './site.ts';
 
 const site = await siteOf(() => openSite({ ROLES: 'api' }));
@@ -9,13 +9,7 @@ const site = await siteOf(() => openSite({ ROLES: 'api' }));
 test('a passkey is added, confirms another one, and is renamed and removed', async () => {
   const { page, accountId } = await signedInPage(site);
   await addAuthenticator(page);
-  await open(page, '/settings', 'Settings');
-  await expectNoViolations(page);
-  await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByRole('textbox', { name: 'Name' }).fill('laptop <b>1</b>');
-  await expectNoViolations(page);
-  await page.getByRole('button', { name: 'Continue' }).click();
-  await page.getByRole('table', { name: 'Passkeys' }).getByText('laptop <b>1</b>').waitFor();
+  await addPasskey(page, 'laptop <b>1</b>');
   await outdateProof(site, accountId);
   await page.getByRole('button', { name: 'Add a passkey' }).click();
   await page.getByRole('textbox', { name: 'Name' }).fill('second');

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
-import type { Page } from 'playwright-core';
 import { sql } from '../../server/test/task-fixtures.ts';
 import { startSimulatedOidc } from '../../simulators/oidc/oidc.ts';
-import { addAuthenticator, signedInPage, signOut } from './signed-in.ts';
+import { addAuthenticator, addPasskey, signedInPage, signOut } from './signed-in.ts';
 import {
   askForCode,
   expectNoViolations,
@@ -164,24 +163,6 @@ test('an issuer that refused is named on the page, as text', async () => {
   assert.equal(await page.locator('main img[src="x"]').count(), 0);
 });
 
-/** Adds a passkey to the account that is signed in. */
-async function addPasskey(page: Page): Promise<void> {
-  const status = await page.evaluate(async () => {
-    const post = (path: string, body: unknown) =>
-      fetch(path, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-    const asked = await post('/auth/passkeys/options', {});
-    const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(await asked.json());
-    const made = await navigator.credentials.create({ publicKey });
-    if (!(made instanceof PublicKeyCredential)) return 0;
-    return (await post('/auth/passkeys', { name: 'Test', response: made.toJSON() })).status;
-  });
-  assert.equal(status, 200);
-}
-
 test('a passkey signs in, and without one the page says so', async () => {
   const { page } = await signedInPage(site, { email: 'key@example.com' });
   await addAuthenticator(page);
@@ -197,7 +178,7 @@ test('a passkey signs in, and without one the page says so', async () => {
   await page.getByRole('alert').getByText('No passkey was chosen').waitFor();
   await signIn(site, page, 'key@example.com');
   await settled(page, 'Usage');
-  await addPasskey(page);
+  await addPasskey(page, 'laptop');
   await leave();
   await button.click();
   await settled(page, 'Usage');

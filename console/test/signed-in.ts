@@ -3,7 +3,7 @@ import { createAccount, findAccount } from '../../server/src/accounts/accounts.t
 import { grant } from '../../server/src/ledger/ledger.ts';
 import { beginSession } from '../../server/src/sign-in/sessions.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
-import type { Site } from './site.ts';
+import { expectNoViolations, open, type Site } from './site.ts';
 
 interface Customer extends BrowserContextOptions {
   email?: string;
@@ -45,7 +45,7 @@ export async function become(
 
 /** Signs out by the menu of the account. */
 export async function signOut(page: Page): Promise<void> {
-  await page.getByLabel('Account').click();
+  await page.locator('summary[aria-label="Account"]').click();
   await page.getByRole('button', { name: 'Sign out', exact: true }).click();
 }
 
@@ -69,4 +69,15 @@ export async function addAuthenticator(page: Page): Promise<void> {
       automaticPresenceSimulation: true,
     },
   });
+}
+
+/** Adds a passkey of this device on the page of the settings. */
+export async function addPasskey(page: Page, name: string): Promise<void> {
+  await open(page, '/settings', 'Settings');
+  await expectNoViolations(page);
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill(name);
+  await expectNoViolations(page);
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('table', { name: 'Passkeys' }).getByText(name).waitFor();
 }

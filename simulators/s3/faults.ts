@@ -1,6 +1,6 @@
-/** What goes wrong with a request. `seconds` is for `slow` only. */
+/** What goes wrong with a request. */
 export interface S3Fault {
-  kind: /** The response comes late. */
+  kind: /** The response comes a second late. */
     | 'slow'
     /** No response comes, and the connection stays open. */
     | 'hang'
@@ -18,7 +18,6 @@ export interface S3Fault {
     | 'no_bucket'
     /** 403 AccessDenied. */
     | 'denied';
-  seconds?: number;
   /** GET, HEAD, PUT or DELETE; any of them when it is left out. */
   method?: string;
   /** How many requests it applies to; 1 by default. */

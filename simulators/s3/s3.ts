@@ -17,14 +17,13 @@ export type SimulatedS3 = Awaited<ReturnType<typeof startSimulatedS3>>;
 interface SimulatedS3Options {
   buckets: string[];
   credentials: S3Credentials[];
-  region?: string;
   port?: number;
 }
 
 type State = ReturnType<typeof stateOf>;
 
 /** What the server holds. */
-function stateOf({ buckets, credentials, region = 'us-east-1' }: SimulatedS3Options) {
+function stateOf({ buckets, credentials }: SimulatedS3Options) {
   return {
     /** The objects of each bucket by their keys; add or remove buckets as a test needs them. */
     buckets: new Map(buckets.map((name) => [name, new Map<string, S3Object>()])),
@@ -35,7 +34,6 @@ function stateOf({ buckets, credentials, region = 'us-east-1' }: SimulatedS3Opti
     expired: new Set<string>(),
     /** Each request that arrived, such as `PUT /bucket/key`. */
     requests: [] as string[],
-    region,
     aheadSeconds: 0,
     isConditional: true,
   };
@@ -79,6 +77,13 @@ interface Exchange {
   response: ServerResponse;
 }
 
+const REFUSALS: Partial<Record<S3Fault['kind'], [status: number, code: string]>> = {
+  slow_down: [503, 'SlowDown'],
+  expired: [400, 'ExpiredToken'],
+  no_bucket: [404, 'NoSuchBucket'],
+  denied: [403, 'AccessDenied'],
+};
+
 async function serve(exchange: Exchange): Promise<void> {
   const { state, request } = exchange;
   const url = new URL(request.url ?? '/', 'http://simulator');
@@ -86,17 +91,15 @@ async function serve(exchange: Exchange): Promise<void> {
   state.requests.push(`${method} ${url.pathname}`);
   const fault = state.faults.take(method);
   if (fault?.kind === 'hang') return void request.resume();
-  if (fault?.kind === 'slow') await delay((fault.seconds ?? 1) * 1000);
-  if (fault?.kind === 'slow_down') throw new S3Refusal(503, 'SlowDown');
-  if (fault?.kind === 'expired') throw new S3Refusal(400, 'ExpiredToken');
-  if (fault?.kind === 'no_bucket') throw new S3Refusal(404, 'NoSuchBucket');
-  if (fault?.kind === 'denied') throw new S3Refusal(403, 'AccessDenied');
+  if (fault?.kind === 'slow') await delay(1000);
+  const refusal = fault && REFUSALS[fault.kind];
+  if (refusal) throw new S3Refusal(...refusal);
   const payload = verifySignature(request, url, { ...state, nowMs: nowMs(state) });
   const [bucket = '', ...segments] = url.pathname.slice(1).split('/').map(decodeURIComponent);
   const objects = state.buckets.get(bucket);
   if (!objects) throw new S3Refusal(404, 'NoSuchBucket');
   const key = segments.join('/');
-  if (method === 'PUT') return put(exchange, { objects, key, payload, fault });
+  if (method === 'PUT') return put(exchange, objects, { key, payload, fault });
   if (method === 'DELETE') {
     objects.delete(key);
     return send(exchange, { status: 204 }, fault);
@@ -108,14 +111,11 @@ async function serve(exchange: Exchange): Promise<void> {
   return send(exchange, { ...rest, ...(method === 'GET' && { bytes }) }, fault);
 }
 
-interface Target {
-  objects: Map<string, S3Object>;
-  key: string;
-  payload: string;
-  fault: S3Fault | undefined;
-}
-
-async function put(exchange: Exchange, { objects, key, payload, fault }: Target): Promise<void> {
+async function put(
+  exchange: Exchange,
+  objects: Map<string, S3Object>,
+  { key, payload, fault }: { key: string; payload: string; fault: S3Fault | undefined },
+): Promise<void> {
   const { state, request } = exchange;
   const { headers } = request;
   checkBodyHeaders(headers, payload);
@@ -134,15 +134,9 @@ async function put(exchange: Exchange, { objects, key, payload, fault }: Target)
   send(exchange, { status: 200, headers: { etag: object.etag } }, fault);
 }
 
-interface S3Response {
-  status: number;
-  headers?: OutgoingHttpHeaders;
-  bytes?: Buffer;
-}
-
 function send(
   { state, response }: Exchange,
-  { status, headers, bytes }: S3Response,
+  { status, headers, bytes }: { status: number; headers?: OutgoingHttpHeaders; bytes?: Buffer },
   fault: S3Fault | undefined,
 ): void {
   if (fault?.kind === 'lost_response') return void response.socket?.destroy();

@@ -14,7 +14,7 @@ import { temporaryFolder } from '../temporary-folder.ts';
 import { assertSound, loadDuring, recoverySeconds, summary } from './load.ts';
 
 const FAULTS: S3Fault[] = [
-  { kind: 'slow', method: 'PUT', seconds: 1 },
+  { kind: 'slow', method: 'PUT' },
   { kind: 'slow_down', method: 'PUT' },
   { kind: 'expired', method: 'PUT' },
   { kind: 'altered', method: 'PUT' },

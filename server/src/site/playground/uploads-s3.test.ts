@@ -99,7 +99,7 @@ test('an upload that an operator removes while it is stored is not left in the b
   const visitor = await website.signIn();
   const { db } = website.database;
   const before = keysInBucket();
-  bucket.s3.faults.plan({ kind: 'slow', method: 'PUT', seconds: 1 });
+  bucket.s3.faults.plan({ kind: 'slow', method: 'PUT' });
   const sent = visitor.upload(picture);
   let id: string | undefined;
   while (id === undefined) {

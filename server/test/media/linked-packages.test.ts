@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict';
-import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { makeVideo } from './media-files.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-let folder = '';
-before(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'framewright-links-'));
-});
-after(() => rm(folder, { recursive: true }));
+const { path: folder, ...temporary } = await temporaryFolder();
+after(() => temporary[Symbol.asyncDispose]());
 
 /** A copy of our code, whose node_modules is a symbolic link to `packages`. */
 async function makeCheckout(checkout: string, packages: string): Promise<void> {
@@ -33,8 +30,7 @@ async function measuredBy(checkout: string): Promise<string> {
   const module = pathToFileURL(path.join(checkout, 'server/src/media/measure.ts')).href;
   const code: typeof import('../../src/media/measure.ts') = await import(module);
   const scratch = openScratchDirectory(path.join(folder, 'scratch'));
-  const measurement = await code.createMeasurer({ scratch }).measure(file, 'video');
-  return measurement.kind;
+  return (await code.createMeasurer({ scratch }).measure(file, 'video')).kind;
 }
 
 test('media is decoded through symbolic links to node_modules and above the checkout', async () => {

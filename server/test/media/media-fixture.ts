@@ -34,17 +34,11 @@ interface ShownTask {
   objects: { id: string; role: string; state: string; media_type: string }[];
 }
 
-/**
- * Host names that only this service resolves. `stranger.test` is allowed like localhost, but the
- * host's certificate is not for this name; the others resolve to addresses that are not public.
- */
+/** Host names that only this service resolves. */
 const NAMES: Record<string, string[]> = {
   localhost: ['127.0.0.1'],
-  'stranger.test': ['127.0.0.1'],
   'private.test': ['127.0.0.1'],
   'half.private.test': ['8.8.8.8', '10.0.0.1'],
-  'metadata.test': ['169.254.169.254'],
-  'unique-local.test': ['fd00::1'],
 };
 
 /** Starts the service; options and variables that are not given are those of every test service. */
@@ -63,7 +57,7 @@ export async function openMediaFixture(
   ]);
   const { db, url: databaseUrl } = database;
   const dataDir = options.dataDir ?? folder.path;
-  const allowed = [`localhost:${host.port}`, `stranger.test:${host.port}`, 'localhost:1'];
+  const allowed = [`localhost:${host.port}`, 'localhost:1'];
   const environment = serviceEnvironment({
     CREATE_WAIT_SECONDS: '240', // a busy machine takes a minute for 256 MB
     DATA_DIR: dataDir,
@@ -112,17 +106,13 @@ export async function openMediaFixture(
 async function resolve(name: string) {
   const addresses = NAMES[name];
   if (!addresses) throw Object.assign(new Error(`no such name: ${name}`), { code: 'ENOTFOUND' });
-  return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+  return addresses.map((address) => ({ address, family: 4 }));
 }
 
 async function settled(db: Database, taskId: string, phases: string[]): Promise<ShownTask> {
   const wanted = phases.length > 0 ? phases : ['completed', 'failed'];
   const read = () => sql<{ phase: string }>(db, 'select phase from tasks where id = $1', [taskId]);
   await until(read, ([task]) => task !== undefined && wanted.includes(task.phase));
-  return shown(db, taskId);
-}
-
-async function shown(db: Database, taskId: string): Promise<ShownTask> {
   const task = await showTask(db, taskId);
   if (!isShown(task)) throw new Error(`${taskId} is shown without its history`);
   return task;

@@ -12,12 +12,6 @@ test('an id begins with the prefix of its kind, and no two ids are equal', () =>
   }
 });
 
-test('a task id has at most the contract’s 120 characters and needs no escaping in a URL path', () => {
-  const id = newId('task');
-  assert.ok(id.length <= 120);
-  assert.equal(encodeURIComponent(id), id);
-});
-
 test('ids of later times sort later, byte by byte', () => {
   const times = fc.integer({ min: 0, max: 2 ** 43 });
   fc.assert(

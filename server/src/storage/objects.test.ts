@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, afterEach, test } from 'node:test';
 import { createTestDatabase } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { diskStorage } from './disk.ts';
 import {
   deleteMarked,
@@ -20,7 +20,7 @@ import {
 import { ObjectMissing, type Storage } from './storage.ts';
 
 const DAY_SECONDS = 86_400;
-const home = await mkdtemp(path.join(tmpdir(), 'framewright-'));
+const { path: home, ...folder } = await temporaryFolder();
 const storage = diskStorage(path.join(home, 'objects'));
 
 const database = await createTestDatabase();
@@ -28,7 +28,7 @@ const { db } = database;
 afterEach(() => database.setClock(0));
 after(async () => {
   await database.close();
-  await rm(home, { recursive: true, force: true });
+  await folder[Symbol.asyncDispose]();
 });
 
 async function store(
@@ -43,10 +43,8 @@ async function store(
 }
 
 async function stateOf(id: string): Promise<string | undefined> {
-  const [row] = await sql<{ state: string }>(db, 'select state from stored_objects where id = $1', [
-    id,
-  ]);
-  return row?.state;
+  const text = 'select state from stored_objects where id = $1';
+  return (await sql<{ state: string }>(db, text, [id]))[0]?.state;
 }
 
 /** Deletes what is marked, and what has expired, at this time of the database's clock. */
@@ -80,11 +78,7 @@ test('the row of an object is committed before its first byte is written', async
   const found = await readObject(db, id, ['output']);
   assert.equal(found?.size_bytes, 'some bytes'.length);
   assert.equal(found?.media_type, 'video/mp4');
-  assert.equal(
-    await readObject(db, id, ['input']),
-    undefined,
-    'an input is not found as an output',
-  );
+  assert.equal(await readObject(db, id, ['input']), undefined);
 });
 
 test('a file that arrives after its write was given up is deleted', async () => {
@@ -225,17 +219,21 @@ test('an object that is deleted while it is written leaves no file', async () =>
   await assertGone(id);
 });
 
-test('a file that cannot be deleted is tried again after five minutes and delays no other', async () => {
-  const [stuck, other] = [await store('task_11'), await store('task_11')];
-  await markForDeletion(db, ['task_11'], ['output']);
-  const failing: Storage = {
+/** A storage that can't delete these objects. */
+function keeping(stuck: string[]): Storage {
+  return {
     ...storage,
     async delete(id) {
-      if (id === stuck) throw new Error('the disk fails');
+      if (stuck.includes(id)) throw new Error('the disk fails');
       await storage.delete(id);
     },
   };
-  await assert.rejects(deleteMarked({ db, storage: failing }), /the disk fails/);
+}
+
+test('a file that cannot be deleted is tried again after five minutes and delays no other', async () => {
+  const [stuck, other] = [await store('task_11'), await store('task_11')];
+  await markForDeletion(db, ['task_11'], ['output']);
+  await assert.rejects(deleteMarked({ db, storage: keeping([stuck]) }), /the disk fails/);
   await assertGone(other);
   await assertKept(stuck, 'deleting');
   await deleteMarked({ db, storage });
@@ -247,14 +245,7 @@ test('a file that cannot be deleted is tried again after five minutes and delays
 test('many files that cannot be deleted do not delay the deletion of others', async () => {
   const stuck = await Promise.all(Array.from({ length: 120 }, () => store('task_12')));
   await markForDeletion(db, ['task_12'], ['output']);
-  const failing: Storage = {
-    ...storage,
-    async delete(id) {
-      if (stuck.includes(id)) throw new Error('the disk fails');
-      await storage.delete(id);
-    },
-  };
-  const deleting = () => deleteMarked({ db, storage: failing });
+  const deleting = () => deleteMarked({ db, storage: keeping(stuck) });
   await assert.rejects(deleting(), /the disk fails/);
   const later = await store('task_13');
   await markForDeletion(db, ['task_13'], ['output']);

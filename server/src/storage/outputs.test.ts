@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { createTestDatabase } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { diskStorage } from './disk.ts';
 import { deleteMarked, markReady } from './objects.ts';
 import { withOutputs } from './outputs.ts';
 import { ObjectMissing, type Storage } from './storage.ts';
 
-const home = await mkdtemp(path.join(tmpdir(), 'framewright-'));
+const { path: home, ...folder } = await temporaryFolder();
 const storage = diskStorage(path.join(home, 'objects'));
 
 const database = await createTestDatabase();
 after(async () => {
   await database.close();
-  await rm(home, { recursive: true, force: true });
+  await folder[Symbol.asyncDispose]();
 });
 
 async function makeFile(role: 'output' | 'poster') {

@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { until } from '../../../test/until.ts';
 import { openScratchDirectory, type ScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { createDecodeChildren } from './decode-children.ts';
 
 const CHILD = new URL('../../kernel/child.ts', import.meta.url).href;
-let folder = '';
-before(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'children-'));
-});
-after(() => rm(folder, { recursive: true }));
+const { path: folder, ...temporary } = await temporaryFolder();
+after(() => temporary[Symbol.asyncDispose]());
 
 /** Children that return their process id and the files that they find in their folder. */
 async function openChildren(

@@ -133,22 +133,21 @@ export function openFreeSpace(options: DiskFolder & { reservedBytes: () => Promi
 /** A readiness check waits no longer than this for a disk that hangs. */
 const RESPONSE_SECONDS = 2;
 
-/** Whether the disk is too full to write anything, measured now; false if it can't be measured. */
-async function isDiskFull(folder: string): Promise<boolean> {
-  const late = delay(RESPONSE_SECONDS * 1000, undefined, { ref: false });
-  const disk = await Promise.race([
-    measure({ folder, hasObjects: true }).catch(() => undefined),
-    late,
-  ]);
-  return disk !== undefined && disk.freeBytes < disk.floors.output;
-}
-
-/** Returns {@link isDiskFull} for the disk with objects; undefined if there is none. */
+/**
+ * Tells whether the disk with objects is too full to write anything, measured at each call; false
+ * if it can't be measured. Undefined if the disk has no objects.
+ */
 export function diskCheck(config: {
   storage: StorageSettings;
   dataDir: string;
 }): (() => Promise<boolean>) | undefined {
-  return config.storage.kind === 'disk' ? () => isDiskFull(config.dataDir) : undefined;
+  if (config.storage.kind !== 'disk') return undefined;
+  return async () => {
+    const late = delay(RESPONSE_SECONDS * 1000, undefined, { ref: false });
+    const measured = measure({ folder: config.dataDir, hasObjects: true }).catch(() => undefined);
+    const disk = await Promise.race([measured, late]);
+    return disk !== undefined && disk.freeBytes < disk.floors.output;
+  };
 }
 
 async function measure({ folder, hasObjects }: DiskFolder): Promise<Disk> {

@@ -37,33 +37,51 @@ interface NewObject {
   sizeBytes: number;
 }
 
-/** SQL: inserts new objects in state `writing`; {@link columnsOf} gives its parameters. */
-export const INSERT_OBJECTS = `insert into stored_objects
-     (id, owner_id, role, media_type, size_bytes)
-   select id, owner_id, role, media_type, size_bytes
-   from unnest(:ids::text[], :ownerIds::text[], :roles::text[], :mediaTypes::text[],
-     :sizes::bigint[]) as given (id, owner_id, role, media_type, size_bytes)`;
-export const OBJECT_COLUMNS = ['ids', 'ownerIds', 'roles', 'mediaTypes', 'sizes'] as const;
-
-export function columnsOf(objects: NewObject[]) {
-  return {
-    ids: objects.map(({ id }) => id),
-    ownerIds: objects.map(({ ownerId }) => ownerId),
-    roles: objects.map(({ role }) => role),
-    mediaTypes: objects.map(({ mediaType }) => mediaType),
-    sizes: objects.map(({ sizeBytes }) => sizeBytes),
-  };
+interface Registration {
+  objects: NewObject[];
+  /** Its outputs and posters that an interrupted run left `writing` are marked for deletion. */
+  restartedTask?: string;
 }
 
-const REGISTER = namedStatement('object_register', OBJECT_COLUMNS, INSERT_OBJECTS);
+/** The statement that inserts new objects in state `writing`, and its micro-batches. */
+function registration(name: string) {
+  // The update does not see the rows that the same statement inserts.
+  const insert = namedStatement(
+    name,
+    ['restarted', 'ids', 'ownerIds', 'roles', 'mediaTypes', 'sizes'],
+    `with unfinished as (
+       update stored_objects set state = 'deleting'
+       where owner_id = any(:restarted) and role in ('output', 'poster') and state = 'writing')
+     insert into stored_objects (id, owner_id, role, media_type, size_bytes)
+     select id, owner_id, role, media_type, size_bytes
+     from unnest(:ids::text[], :ownerIds::text[], :roles::text[], :mediaTypes::text[],
+       :sizes::bigint[]) as given (id, owner_id, role, media_type, size_bytes)`,
+  );
+  const inserting = (db: Queryable, objects: NewObject[], restarted: string[] = []) => {
+    const ids = objects.map(({ id }) => id);
+    const ownerIds = objects.map(({ ownerId }) => ownerId);
+    const roles = objects.map(({ role }) => role);
+    const mediaTypes = objects.map(({ mediaType }) => mediaType);
+    const sizes = objects.map(({ sizeBytes }) => sizeBytes);
+    return db.query(insert, insert.values({ restarted, ids, ownerIds, roles, mediaTypes, sizes }));
+  };
+  const register = sharedWork<Registration, void>({
+    keyOf: ({ objects, restartedTask }) => restartedTask ?? objects[0]?.id ?? '',
+    async work(db, given) {
+      const restarted = given.flatMap(({ restartedTask }) => restartedTask ?? []);
+      await inserting(
+        db,
+        given.flatMap(({ objects }) => objects),
+        restarted,
+      );
+      return given.map(() => undefined);
+    },
+  });
+  return { inserting, register };
+}
 
-const register = sharedWork<NewObject, string>({
-  keyOf: ({ id }) => id,
-  async work(db, objects) {
-    await db.query(REGISTER, REGISTER.values(columnsOf(objects)));
-    return objects.map(({ id }) => id);
-  },
-});
+const { inserting, register } = registration('object_register');
+export const { register: registerOutputs } = registration('object_register_outputs');
 
 const STILL_WRITING = statement(
   'object_still_writing',
@@ -93,7 +111,7 @@ export async function storeFile(
   const id = newId('object');
   const { filePath, ownerId, role, mediaType } = file;
   const { size: sizeBytes } = await stat(filePath);
-  await register(deps.db, { id, ownerId, role, mediaType, sizeBytes });
+  await register(deps.db, { objects: [{ id, ownerId, role, mediaType, sizeBytes }] });
   await withdrawnOnFailure(deps.db, [id], () => putRegistered(deps, id, filePath));
   return id;
 }
@@ -104,7 +122,7 @@ export async function registerObject(
   object: Omit<NewObject, 'id'>,
 ): Promise<string> {
   const id = newId('object');
-  await tx.query(REGISTER, REGISTER.values(columnsOf([{ ...object, id }])));
+  await inserting(tx, [{ ...object, id }]);
   return id;
 }
 

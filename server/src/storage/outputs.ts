@@ -1,7 +1,6 @@
-import { type Database, namedStatement, statement } from '../database/database.ts';
-import { sharedWork } from '../database/shared-work.ts';
+import { type Database, statement } from '../database/database.ts';
 import { newId } from '../kernel/ids.ts';
-import { columnsOf, INSERT_OBJECTS, type LocalFile, OBJECT_COLUMNS, putObject } from './objects.ts';
+import { type LocalFile, putObject, registerOutputs } from './objects.ts';
 import type { Storage } from './storage.ts';
 
 /** A local file that becomes the output of a task, or the poster of that output. */
@@ -10,39 +9,6 @@ export interface OutputFile extends LocalFile {
   mediaType: string;
   sizeBytes: number;
 }
-
-interface NewOutput extends Omit<OutputFile, keyof LocalFile> {
-  id: string;
-}
-
-interface OutputsOfTask {
-  taskId: string;
-  objects: NewOutput[];
-}
-
-// What an interrupted run of the step left in state `writing` is marked for deletion. The update
-// does not see the rows that the same statement inserts.
-const REGISTER = namedStatement(
-  'object_register_outputs',
-  ['taskIds', ...OBJECT_COLUMNS],
-  `with unfinished as (
-     update stored_objects set state = 'deleting'
-     where owner_id = any(:taskIds) and role in ('output', 'poster') and state = 'writing')
-   ${INSERT_OBJECTS}`,
-);
-
-const register = sharedWork<OutputsOfTask, string[]>({
-  keyOf: ({ taskId }) => taskId,
-  async work(db, tasks) {
-    const rows = tasks.flatMap(({ taskId, objects }) =>
-      objects.map((object) => ({ ...object, ownerId: taskId })),
-    );
-    const taskIds = tasks.map(({ taskId }) => taskId);
-    const values = REGISTER.values({ taskIds, ...columnsOf(rows) });
-    await db.query(REGISTER, values);
-    return tasks.map(({ objects }) => objects.map(({ id }) => id));
-  },
-});
 
 // Reads the rows as they were before the update: those that someone else has marked.
 const WITHDRAW = statement(
@@ -65,8 +31,9 @@ export async function withOutputs<T>(
   work: (put: (file: OutputFile) => Promise<string>) => Promise<T>,
 ): Promise<T> {
   const { db, storage } = deps;
-  const objects = files.map((file) => ({ ...file, id: newId('object') }));
-  const ids = await register(db, { taskId, objects });
+  const objects = files.map((file) => ({ ...file, ownerId: taskId, id: newId('object') }));
+  await registerOutputs(db, { objects, restartedTask: taskId });
+  const ids = objects.map(({ id }) => id);
   const stored = new Set<string>();
   const put = async (file: OutputFile) => {
     const id = ids[files.indexOf(file)];

@@ -47,16 +47,18 @@ export function pngLayout(bytes: Buffer): ImageLayout | null {
   };
 }
 
-/** Pillow refuses a PNG with a larger profile or text; profiles of screens have some kilobytes. */
-const MAX_UNPACKED_BYTES = 2 ** 20;
+/** Texts that may be packed: Pillow refuses a PNG with too much of them, and nobody needs them. */
+const TEXT_CHUNKS = ['zTXt', 'iTXt'];
 
 /**
- * Whether a chunk beside the pixels makes FFmpeg, libpng or Pillow refuse the image: it is unknown
- * and critical, its checksum is wrong, or its compressed part can't be unpacked within bounds.
+ * Whether a chunk beside the pixels may make FFmpeg, libpng or Pillow refuse the image: it is
+ * unknown and critical, its checksum is wrong, or it is a text or a profile that does not unpack.
  */
 function isFlawed(chunk: Chunk): boolean {
-  if (PIXEL_CHUNKS.includes(chunk.type)) return false;
-  return !isAncillary(chunk) || !isSound(chunk) || !unpacks(chunk);
+  const { type } = chunk;
+  if (PIXEL_CHUNKS.includes(type)) return false;
+  if (!isAncillary(chunk) || !isSound(chunk) || TEXT_CHUNKS.includes(type)) return true;
+  return type === 'iCCP' && !unpacks(chunk);
 }
 
 /** Marked by the case of the first letter (PNG, third edition, 5.4). */
@@ -64,36 +66,18 @@ function isAncillary({ type }: Chunk): boolean {
   return /^[a-z]/.test(type);
 }
 
-/** True if nothing in the chunk is compressed. */
-function unpacks(chunk: Chunk): boolean {
-  const packed = packedPart(chunk);
-  if (packed === null) return true;
-  if (packed === undefined) return false;
+/** Pillow refuses a PNG with a larger profile; profiles of screens have some kilobytes. */
+const MAX_PROFILE_BYTES = 2 ** 20;
+
+/** Whether a profile is its name, the method 0 and data that inflates (11.3.2.3). */
+function unpacks({ data }: Chunk): boolean {
+  const nameEnd = data.indexOf(0);
+  if (nameEnd <= 0 || data[nameEnd + 1] !== 0) return false;
   try {
-    inflateSync(packed, { maxOutputLength: MAX_UNPACKED_BYTES });
+    inflateSync(data.subarray(nameEnd + 2), { maxOutputLength: MAX_PROFILE_BYTES });
     return true;
   } catch {
     return false;
-  }
-}
-
-/**
- * The compressed data of a profile or a text (PNG, third edition, 11.3.2.3 and 11.3.3); null if the
- * chunk has none, undefined if the fields before it are wrong.
- */
-function packedPart({ type, data }: Chunk): Buffer | null | undefined {
-  const nameEnd = data.indexOf(0);
-  switch (type) {
-    case 'iCCP':
-    case 'zTXt':
-      return nameEnd > 0 && data[nameEnd + 1] === 0 ? data.subarray(nameEnd + 2) : undefined;
-    case 'iTXt': {
-      if (data[nameEnd + 1] === 0) return null;
-      const textAt = data.indexOf(0, data.indexOf(0, nameEnd + 3) + 1) + 1;
-      return nameEnd > 0 && data[nameEnd + 2] === 0 ? data.subarray(textAt) : undefined;
-    }
-    default:
-      return null;
   }
 }
 

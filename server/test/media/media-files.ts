@@ -16,7 +16,6 @@ import {
   FF_ENCODER_LIBX265,
   FF_ENCODER_MJPEG,
   FF_ENCODER_PNG,
-  type MuxerFormat,
 } from 'node-av/constants';
 import {
   FFmpegError,
@@ -41,7 +40,7 @@ export interface TestVideo {
   /** `null` makes a video track alone; `only` an audio track alone. */
   audio?: null | 'with' | 'only';
   /** How much a player turns the picture, clockwise. */
-  rotationDegrees?: 0 | 90 | 180 | 270;
+  rotationDegrees?: 90 | 180 | 270;
   pixelFormat?: 'yuv420p' | 'yuv420p10le' | 'yuvj420p';
   /** FFmpeg filters put after the test picture, for example `setpts` or `setsar`. */
   filters?: string;
@@ -66,13 +65,6 @@ const IMAGE_CODECS = {
   webp: FF_ENCODER_LIBWEBP,
   gif: FF_ENCODER_GIF,
 };
-const AUDIO_CODECS = {
-  mp4: FF_ENCODER_AAC,
-  mov: FF_ENCODER_AAC,
-  webm: FF_ENCODER_LIBOPUS,
-  matroska: FF_ENCODER_LIBOPUS,
-};
-const AUDIO_SAMPLES = { mp4: 'fltp', mov: 'fltp', webm: 'flt', matroska: 'flt' };
 const FASTEST: Record<keyof typeof VIDEO_CODECS, Record<string, string>> = {
   h264: { preset: 'veryfast' },
   hevc: { preset: 'ultrafast', 'x265-params': 'log-level=none' },
@@ -81,49 +73,53 @@ const FASTEST: Record<keyof typeof VIDEO_CODECS, Record<string, string>> = {
   av1: { preset: '12' },
   mjpeg: {},
 };
-type Plain = Omit<TestVideo, 'codecOptions' | 'formatOptions' | 'maxBFrames'>;
-const DEFAULTS: Required<Plain> = {
+const DEFAULTS = {
   codec: 'h264',
   format: 'mp4',
   width: 320,
   height: 180,
   fps: 24,
   seconds: 1,
-  audio: null,
-  rotationDegrees: 0,
   pixelFormat: 'yuv420p',
   filters: 'null',
-};
+} as const;
 
 /**
  * Makes one video with FFmpeg, the same bytes each time.
  * @throws FFmpegError when FFmpeg refuses the options
  */
 export async function makeVideo(path: string, options: TestVideo = {}): Promise<void> {
-  const video = { ...DEFAULTS, ...options };
+  const video: Wanted = { ...DEFAULTS, ...options };
   Log.setLevel(AV_LOG_QUIET);
   const graph = await openGraph(graphText(video));
   const muxer = await openMuxer(path, video);
   const tracks: Track[] = [];
-  const open = (kind: Track['kind'], encoder: Encoder) =>
-    tracks.push(openTrack(graph, muxer, kind, encoder));
-  if (video.audio !== 'only') open('video', await videoEncoder(video));
-  if (video.audio) open('audio', await audioEncoder(video));
+  const open = (sinkName: string, encoder: Encoder) => {
+    const sink = sinkOf(graph, sinkName);
+    tracks.push({ sink, encoder, muxer, index: muxer.addStream(encoder), atSeconds: 0 });
+  };
+  if (video.audio !== 'only') open('buffersink@v', await videoEncoder(video));
+  if (video.audio) {
+    const codec = isMp4(video) ? FF_ENCODER_AAC : FF_ENCODER_LIBOPUS;
+    open('abuffersink@a', await Encoder.create(codec, { bitrate: '64k' }));
+  }
   await pumpAll(tracks);
   await muxer.close();
   graph.free();
 }
 
-type Wanted = TestVideo & typeof DEFAULTS;
+type Wanted = TestVideo & Required<Pick<TestVideo, keyof typeof DEFAULTS>>;
+
+const isMp4 = ({ format }: Wanted) => format === 'mp4' || format === 'mov';
 
 function graphText(video: Wanted): string {
-  const { width, height, fps, seconds, filters, pixelFormat, audio, format } = video;
+  const { width, height, fps, seconds, filters, pixelFormat, audio } = video;
   const picture =
     `testsrc2=size=${width}x${height}:rate=${fps},trim=end_frame=${Math.round(seconds * fps)},` +
     `${filters},format=${pixelFormat},buffersink@v`;
   const sound =
     `sine=frequency=330:sample_rate=${AUDIO_RATE}:duration=${seconds},` +
-    `aformat=sample_fmts=${AUDIO_SAMPLES[format]}:channel_layouts=stereo,abuffersink@a`;
+    `aformat=sample_fmts=${isMp4(video) ? 'fltp' : 'flt'}:channel_layouts=stereo,abuffersink@a`;
   if (audio === 'only') return sound;
   return audio ? `${picture};${sound}` : picture;
 }
@@ -137,12 +133,11 @@ async function openGraph(text: string): Promise<FilterGraph> {
 }
 
 function openMuxer(path: string, video: Wanted): Promise<Muxer> {
-  const format: MuxerFormat = video.format;
   return Muxer.open(path, {
-    format,
+    format: video.format,
     options: { ...video.formatOptions },
     configure: (context: FormatContext) => {
-      if (video.rotationDegrees === 0) return;
+      if (!video.rotationDegrees) return;
       const matrix = displayMatrix(video.rotationDegrees);
       context.streams[0]?.codecpar.addCodedSideData(AV_PKT_DATA_DISPLAYMATRIX, matrix);
     },
@@ -170,23 +165,13 @@ function videoEncoder(video: Wanted): Promise<Encoder> {
   });
 }
 
-function audioEncoder(video: Wanted): Promise<Encoder> {
-  return Encoder.create(AUDIO_CODECS[video.format], { bitrate: '64k' });
-}
-
 /** One encoder between a sink of the graph and the muxer. */
 interface Track {
   sink: FilterContext;
   encoder: Encoder;
   muxer: Muxer;
   index: number;
-  kind: 'video' | 'audio';
   atSeconds: number;
-}
-
-function openTrack(graph: FilterGraph, muxer: Muxer, kind: Track['kind'], encoder: Encoder): Track {
-  const sink = sinkOf(graph, kind === 'video' ? 'buffersink@v' : 'abuffersink@a');
-  return { sink, encoder, muxer, index: muxer.addStream(encoder), kind, atSeconds: 0 };
 }
 
 function sinkOf(graph: FilterGraph, name: string): FilterContext {
@@ -211,7 +196,7 @@ async function pump(track: Track): Promise<boolean> {
   const code = await track.sink.buffersinkGetFrame(frame);
   const isEnd = code === AVERROR_EOF;
   if (!isEnd) {
-    FFmpegError.throwIfError(code, track.kind);
+    FFmpegError.throwIfError(code, 'read a frame');
     frame.timeBase = track.sink.buffersinkGetTimeBase();
     track.atSeconds = (Number(frame.pts) * frame.timeBase.num) / frame.timeBase.den;
   }

@@ -4,13 +4,16 @@ import type { S3Bucket } from './s3-conformance.ts';
 
 const ACCESS = { accessKeyId: 'test', secretAccessKey: 'testsecret' };
 
-/** A simulated S3 server with one bucket, which the caller closes. */
+type StoredObjects = NonNullable<ReturnType<SimulatedS3['buckets']['get']>>;
+
+/** A simulated S3 server with one bucket, whose `objects` have keys; the caller closes it. */
 export async function simulatedBucket(
   prefix = 'a prefix/b',
-): Promise<S3Bucket & { s3: SimulatedS3; url: string }> {
+): Promise<S3Bucket & { s3: SimulatedS3; url: string; objects: StoredObjects }> {
   const { accessKeyId: accessKey, secretAccessKey: secretKey } = ACCESS;
   const credentials = [{ accessKey, secretKey }];
   const s3 = await startSimulatedS3({ buckets: ['videos'], credentials });
   const url = `s3://videos/${prefix}?endpoint=${s3.url}`;
-  return { s3, url, settings: parseS3Url(url), credentials: ACCESS };
+  const objects = s3.buckets.get('videos') ?? new Map();
+  return { s3, url, objects, settings: parseS3Url(url), credentials: ACCESS };
 }

@@ -20,7 +20,7 @@ async function opened() {
   const repeated: string[] = [];
   const retried = (_id: string, error: unknown) => void repeated.push(String(error));
   const storage = await openS3Storage({ ...bucket, retried, pauseMs: 1 });
-  const stored = (id: string) => bucket.s3.buckets.get('videos')?.get(`a prefix/b/${id}`)?.bytes;
+  const stored = (id: string) => bucket.objects.get(`a prefix/b/${id}`)?.bytes;
   return { storage, repeated, stored };
 }
 
@@ -42,14 +42,14 @@ for (const [kind, error] of [
 
 test('s3: a put that goes on failing ends with the store’s error and stores nothing', async () => {
   const { storage, repeated } = await opened();
-  const before = bucket.s3.buckets.get('videos')?.size;
+  const before = bucket.objects.size;
   bucket.s3.faults.plan({ kind: 'slow_down', method: 'PUT', times: 4 });
   await assert.rejects(putBytes(storage, BYTES), { name: 'SlowDown' });
   assert.equal(repeated.length, 3);
   bucket.s3.faults.plan({ kind: 'denied', method: 'PUT' });
   await assert.rejects(putBytes(storage, BYTES), { name: 'AccessDenied' });
   assert.equal(repeated.length, 3, 'a definite refusal is not repeated');
-  assert.equal(bucket.s3.buckets.get('videos')?.size, before);
+  assert.equal(bucket.objects.size, before);
 });
 
 test('s3: when the clocks differ by an hour, calls are signed with the store’s time', async () => {
@@ -135,7 +135,7 @@ test('s3: a start without the bucket says so', async () => {
 });
 
 test('s3: a start leaves nothing in the bucket, and asks for each permission', async () => {
-  const keys = () => [...(bucket.s3.buckets.get('videos')?.keys() ?? [])];
+  const keys = () => [...bucket.objects.keys()];
   await openS3Storage(bucket);
   assert.deepEqual(
     keys().filter((key) => key.includes('probe')),

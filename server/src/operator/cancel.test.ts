@@ -63,16 +63,20 @@ async function poll(task: Task, status: JobStatus) {
   await generate(deps, await readTask(fixture.db, task.id));
 }
 
-/** Asks the provider as the worker does, then polls the job once. */
+/** Asks a provider as the worker does; without `cancel` it has no call that cancels. */
+function ask(cancel?: () => Promise<CancelOutcome>, name = 'scripted') {
+  const provider: Provider = { ...scriptedProvider({}), ...(cancel && { cancel }) };
+  return askForCancels({ db: fixture.db, log: quiet, providers: new Map([[name, provider]]) });
+}
+
+/** Asks the provider, then polls the job once. */
 async function askAndPoll(task: Task, answer: CancelOutcome, status: JobStatus) {
-  const provider: Provider = { ...scriptedProvider({}), cancel: async () => answer };
-  const providers = new Map([['scripted', provider]]);
   // One call asks for ten, and an earlier test may have left some: its cancels race with submits.
-  const ask = async () => {
-    await askForCancels({ db: fixture.db, log: quiet, providers });
+  const asked = async () => {
+    await ask(async () => answer);
     return readCancel(fixture.db, task.id);
   };
-  await until(ask, (request) => request?.state !== 'requested');
+  await until(asked, (request) => request?.state !== 'requested');
   await poll(task, status);
 }
 
@@ -212,13 +216,9 @@ test('a job that ends before its cancel completes its task; a refusal is told wi
   assert.equal((await readTask(fixture.db, won.id)).phase, 'archiving');
   await assert.rejects(cancel(won.id), /its video is finished/);
   const refused = await makeAccepted();
-  const answer = { kind: 'refused', cause: 'it runs' } as const;
-  const providers = new Map([
-    ['scripted', { ...scriptedProvider({}), cancel: async () => answer }],
-  ]);
   const answering = cancelTask(fixture.db, ACTION, refused.id, 10);
   await until(() => readCancel(fixture.db, refused.id), Boolean);
-  await askForCancels({ db: fixture.db, log: quiet, providers });
+  await ask(async () => ({ kind: 'refused', cause: 'it runs' }));
   await assert.rejects(answering, /goes on: it runs/);
   assert.equal((await cancel(refused.id)).changed, true, 'it may be requested again');
 });
@@ -226,23 +226,17 @@ test('a job that ends before its cancel completes its task; a refusal is told wi
 test('a process leaves the requests for providers that it lacks to others', async () => {
   const task = await makeAccepted();
   await cancel(task.id);
-  const accepts = { ...scriptedProvider({}), cancel: async () => ({ kind: 'accepted' }) as const };
-  for (const name of ['other', 'scripted']) {
-    const providers = new Map([[name, accepts]]);
-    await askForCancels({ db: fixture.db, log: quiet, providers });
-  }
+  for (const name of ['other', 'scripted']) await ask(async () => ({ kind: 'accepted' }), name);
   assert.equal((await readCancel(fixture.db, task.id))?.state, 'accepted');
 });
 
 test('a provider without a cancel refuses, and a failed call is made again', async () => {
   const task = await makeAccepted();
   await cancel(task.id);
-  const broken = { ...scriptedProvider({}), cancel: () => Promise.reject(new Error('reset')) };
-  await askForCancels({ db: fixture.db, log: quiet, providers: new Map([['scripted', broken]]) });
+  await ask(() => Promise.reject(new Error('reset')));
   assert.equal((await cancel(task.id)).cancel, 'requested');
   await fixture.database.setClock(40);
-  const unable = new Map([['scripted', scriptedProvider({})]]);
-  await askForCancels({ db: fixture.db, log: quiet, providers: unable });
+  await ask();
   assert.deepEqual(await readCancel(fixture.db, task.id), {
     state: 'refused',
     cause: 'scripted has no call that cancels a job',

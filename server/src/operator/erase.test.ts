@@ -39,60 +39,48 @@ async function rowsWith(text: string): Promise<string[]> {
 async function makeFailedTask() {
   const { held, attempt } = await makeHeldTask(fixture);
   await reconcile(fixture.db, held.id, { kind: 'failed' }, 'gave up');
-  const texts: Array<[string, unknown[]]> = [
-    [`update accounts set email = $2 where id = $1`, [held.account_id, `${SECRET}@example.com`]],
-    [`update api_keys set name = $2 where account_id = $1`, [held.account_id, SECRET]],
+  const texts: [id: string, statements: string[]][] = [
     [
-      `update tasks set request = request || jsonb_build_object('prompt', $2::text,
-         'image_url', $2::text, 'reference_image_urls', jsonb_build_array($2::text)),
-         provider_output = jsonb_build_object('url', $2::text), error_message = $2,
-         error_details = jsonb_build_object('host', $2::text) where id = $1`,
-      [held.id, SECRET],
+      held.account_id,
+      [
+        `update accounts set email = $2 || '@example.com' where id = $1`,
+        'update api_keys set name = $2 where account_id = $1',
+        `insert into sign_in_codes (email, code_hash, expires_at)
+         select $2 || '@example.com', 'x', clock_now() from accounts where id = $1`,
+        `insert into identities (issuer, subject, account_id) values ('oidc', $2, $1)`,
+        `insert into passkeys (id, account_id, public_key, counter, name)
+         values ($1, $1, 'x', 0, $2)`,
+        `insert into sessions (id, token_hash, account_id, expires_at, method, browser)
+         values ($1, sha256($1::text::bytea), $1, clock_now(), 'code', $2)`,
+      ],
     ],
     [
-      `update task_history set cause = jsonb_build_object('cause', $2::text) where task_id = $1`,
-      [held.id, SECRET],
+      held.id,
+      [
+        `update tasks set request = request || jsonb_build_object('prompt', $2::text,
+           'image_url', $2::text, 'reference_image_urls', jsonb_build_array($2::text)),
+           provider_output = jsonb_build_object('url', $2::text), error_message = $2,
+           error_details = jsonb_build_object('host', $2::text) where id = $1`,
+        `update task_history set cause = jsonb_build_object('cause', $2::text) where task_id = $1`,
+      ],
     ],
     [
-      `update attempts set cause = jsonb_build_object('cause', $2::text) where id = $1`,
-      [attempt.id, SECRET],
-    ],
-    [
-      `update evidence set finding = finding || jsonb_build_object('cause', $2::text)
-       where attempt_id = $1`,
-      [attempt.id, SECRET],
-    ],
-    [
-      `insert into local_jobs (id, spec, state) values
-         ($1, jsonb_build_object('prompt', $2::text), 'failed')`,
-      [attempt.id, SECRET],
-    ],
-    [
-      `insert into sign_in_codes (email, code_hash, expires_at)
-        values ($1 || '@example.com', 'x', clock_now())`,
-      [SECRET],
-    ],
-    [
-      `insert into identities (issuer, subject, account_id) values ('oidc', $2, $1)`,
-      [held.account_id, SECRET],
-    ],
-    [
-      `insert into passkeys (id, account_id, public_key, counter, name)
-       values ($1, $1, 'x', 0, $2)`,
-      [held.account_id, SECRET],
-    ],
-    [
-      `insert into sessions (id, token_hash, account_id, expires_at, method, browser)
-       values ($1, sha256($1::text::bytea), $1, clock_now(), 'code', $2)`,
-      [held.account_id, SECRET],
-    ],
-    [
-      `insert into stored_objects (id, owner_id, role, state, media_type)
-       values ('obj_' || $1, $1, 'output', 'ready', 'video/mp4')`,
-      [held.id],
+      attempt.id,
+      [
+        `update attempts set cause = jsonb_build_object('cause', $2::text) where id = $1`,
+        `update evidence set finding = finding || jsonb_build_object('cause', $2::text)
+         where attempt_id = $1`,
+        `insert into local_jobs (id, spec, state)
+         values ($1, jsonb_build_object('prompt', $2::text), 'failed')`,
+      ],
     ],
   ];
-  for (const [text, values] of texts) await sql(fixture.db, text, values);
+  for (const [id, statements] of texts) {
+    for (const text of statements) await sql(fixture.db, text, [id, SECRET]);
+  }
+  const output = `insert into stored_objects (id, owner_id, role, state, media_type)
+    values ('obj_' || $1, $1, 'output', 'ready', 'video/mp4')`;
+  await sql(fixture.db, output, [held.id]);
   return held;
 }
 

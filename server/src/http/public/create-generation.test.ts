@@ -131,13 +131,6 @@ test('two Idempotency-Key headers are 400', async () => {
   assert.equal(response.status, 400);
 });
 
-test('an empty list of URLs is accepted, an empty list of durations is refused', async () => {
-  const lists = { reference_image_urls: [], reference_video_urls: [] };
-  assert.equal((await customer.create({ ...BODY, ...lists })).status, 202);
-  const field = 'reference_video_durations';
-  assertError(await customer.create({ ...BODY, [field]: [] }), 'invalid_request', { field });
-});
-
 test('each URL that is refused as it is written has its own entry, whichever fault is reported', async () => {
   const good = 'https://media.example/a.png';
   const reference_image_urls = [

@@ -54,9 +54,3 @@ test('a new endpoint and a new secret need a fresh proof, and a mail tells the o
     'invalid_request',
   );
 });
-
-test('an address that is not public is refused beside its field', async () => {
-  const visitor = await website.signIn();
-  const refused = await visitor.write(PATH, { ...BODY, url: 'https://10.0.0.1/' });
-  assertError(refused, 'invalid_request', { field: 'url', reason: 'not_public' });
-});

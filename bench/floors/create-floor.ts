@@ -4,8 +4,8 @@ import { openDatabase } from '../../server/src/database/database.ts';
 import { createLog } from '../../server/src/kernel/log.ts';
 import { fingerprintOf } from '../../server/src/requests/bodies.ts';
 import { openWakeUps } from '../../server/src/tasks/wake-ups.ts';
-import { createTask } from '../../server/test/create-task.ts';
 import { requestOf } from '../../server/test/requests.ts';
+import { createTask } from '../../server/test/task-fixtures.ts';
 import { runClients, type Sample } from '../load.ts';
 import { serveRequests } from '../program.ts';
 

@@ -5,14 +5,13 @@ import { audit } from '../src/operator/audit.ts';
 import { createProviderBreaker } from '../src/providers/circuit-breaker/breaker.ts';
 import type { Provider } from '../src/providers/provider.ts';
 import { fingerprintOf } from '../src/requests/bodies.ts';
-import type { CreateDeps } from '../src/tasks/create/create.ts';
+import { type CreateDeps, type Created, taskCreator } from '../src/tasks/create/create.ts';
 import type { Binding, CheckedRequest } from '../src/tasks/create/new-task.ts';
 import { FREE } from '../src/tasks/lease.ts';
 import { TASK_COLUMNS, type Task } from '../src/tasks/task.ts';
 import { LEASE_SECONDS, moveNow } from '../src/tasks/transitions.ts';
 import { openWakeUps, type WakeUps } from '../src/tasks/wake-ups.ts';
 import { type SubmitStepDeps, submitTask } from '../src/worker/submit.ts';
-import { createTask } from './create-task.ts';
 import { makeCustomer } from './customer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
 import { requestOf } from './requests.ts';
@@ -68,6 +67,11 @@ export function bindingFor(
 /** What a create of the binding's request gets. */
 export function requestFor(binding: Binding, request = REQUEST, price = PRICE): CheckedRequest {
   return { binding, request, price };
+}
+
+/** Creates the task of a request, in a process of its own. */
+export function createTask(deps: CreateDeps, checked: CheckedRequest): Promise<Created> {
+  return taskCreator(deps)(checked);
 }
 
 /** A new task of a new customer, whose credits cover exactly this task. */

@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createTask } from '../../test/create-task.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import {
   bindingFor,
   claimTask,
+  createTask,
   dueInSeconds,
   makeSubmittingTask,
   openTaskFixture,
   requestFor,
 } from '../../test/task-fixtures.ts';
 import { balances } from '../ledger/ledger.ts';
-import { announce } from './create/idempotency-keys.ts';
 import { notAccepted } from './not-accepted.ts';
 import type { Task } from './task.ts';
 import { type StepResult, Superseded } from './transitions.ts';
@@ -40,17 +39,6 @@ test('a task that was not announced fails with its refund and its key is release
   const again = await createTask(fixture.deps, requestFor(binding));
   assert.equal(again.kind, 'created');
   assert.notEqual(again.task.id, task.id);
-});
-
-test('an announced task is submitted again later, its credits stay reserved', async () => {
-  await freezeClock(db, 0);
-  const { task, binding } = await makeSubmittingTask(fixture);
-  await announce(db, task.id);
-  assert.equal(await refuse(task), 'postponed');
-  assert.equal(await dueInSeconds(db, task.id), 1);
-  assert.deepEqual((await balances(db, task.account_id)).paid, { available: 0, reserved: 250 });
-  const replayed = await createTask(fixture.deps, requestFor(binding));
-  assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', task.id]);
 });
 
 test('a task counts as announced when the wait of its create is over by the database’s clock', async () => {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createTask } from '../../test/create-task.ts';
 import { quiet } from '../../test/database.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import {
   claimTask,
+  createTask,
+  makeHeldTask,
   makeSubmittingTask,
   openTaskFixture,
   PRICE,
@@ -53,15 +54,12 @@ function moved(next: StepResult): Task {
   return next;
 }
 
-interface AttemptRow {
-  id: string;
-  state: string;
-  job_id: string | null;
-}
-
-async function attemptsOf(taskId: string): Promise<AttemptRow[]> {
-  const text = 'select id, state, job_id from attempts where task_id = $1 order by created_at';
-  return sql<AttemptRow>(db, text, [taskId]);
+async function attemptsOf(taskId: string) {
+  return sql<{ id: string; state: string; job_id: string | null }>(
+    db,
+    'select id, state, job_id from attempts where task_id = $1 order by created_at',
+    [taskId],
+  );
 }
 
 async function stateOfAttempt(taskId: string): Promise<string | undefined> {
@@ -77,19 +75,23 @@ async function paid(task: Task): Promise<{ available: number; reserved: number }
 const HELD = { available: 0, reserved: PRICE.credits };
 const REFUNDED = { available: PRICE.credits, reserved: 0 };
 
-test('the provider gets the request with the id of an attempt that is on record', async () => {
+test('the provider gets the request with the id of an attempt on record; once it accepts, the task generates', async () => {
   const { task } = await makeSubmittingTask(fixture);
+  const jobId = `job-${task.id}`;
   let received: JobSpec | undefined;
   const provider = scriptedProvider({
     async submit(jobSpec, mayStillSend) {
       received = jobSpec;
       assert.equal(mayStillSend(), true);
       assert.equal(await stateOfAttempt(task.id), 'in_flight');
-      return { kind: 'accepted', jobId: `job-${task.id}` };
+      return { kind: 'accepted', jobId };
     },
   });
-  await submitTask(depsWith(provider), task);
+  const next = moved(await submitTask(depsWith(provider), task));
+  assert.equal(next.phase, 'generating');
   const [attempt] = await attemptsOf(task.id);
+  assert.deepEqual([attempt?.state, attempt?.job_id], ['accepted', jobId]);
+  assert.deepEqual(await paid(task), HELD);
   assert.deepEqual(received, {
     attemptId: attempt?.id,
     mode: 'text-to-video',
@@ -103,16 +105,6 @@ test('the provider gets the request with the id of an attempt that is on record'
     inputs: [],
     callbackUrl: `https://media.test/callbacks/scripted/${attempt?.id}`,
   });
-});
-
-test('an accepted job is recorded with its attempt, and the task generates', async () => {
-  const { task } = await makeSubmittingTask(fixture);
-  const jobId = `job-${task.id}`;
-  const next = moved(await submitTask(depsWith(accepting(jobId)), task));
-  assert.equal(next.phase, 'generating');
-  const [attempt] = await attemptsOf(task.id);
-  assert.deepEqual([attempt?.state, attempt?.job_id], ['accepted', jobId]);
-  assert.deepEqual(await paid(task), HELD);
 });
 
 test('a task whose request the provider rejects fails with the code, the message and its refund', async () => {
@@ -135,23 +127,19 @@ const NOT_ACCEPTED: Array<[SubmitOutcome, string]> = [
   [{ kind: 'not_sent', cause: 'connection refused' }, 'not_sent'],
 ];
 
-test('a task that was not announced and is not accepted is refunded, and its key is released', async () => {
+test('a task that is not accepted is refunded and its key released; an announced one gets a new attempt', async () => {
   for (const [outcome, state] of NOT_ACCEPTED) {
-    const { task, binding } = await makeSubmittingTask(fixture);
-    const next = moved(await submitTask(depsWith(thatReturns(outcome)), task));
-    assert.equal(next.error_code, 'not_accepted');
-    assert.equal(await stateOfAttempt(task.id), state);
-    const again = await createTask(fixture.deps, requestFor(binding));
-    assert.equal(again.kind, 'created');
-  }
-});
-
-test('a task that was announced and is not accepted is submitted again as a new attempt', async () => {
-  for (const [outcome] of NOT_ACCEPTED) {
     await freezeClock(db, 0);
+    const deps = depsWith(thatReturns(outcome));
+    const first = await makeSubmittingTask(fixture);
+    assert.equal(moved(await submitTask(deps, first.task)).error_code, 'not_accepted');
+    assert.equal(await stateOfAttempt(first.task.id), state);
+    const { kind } = await createTask(fixture.deps, requestFor(first.binding));
+    assert.equal(kind, 'created');
     const { task } = await makeSubmittingTask(fixture);
     await announce(db, task.id);
-    assert.equal(await submitTask(depsWith(thatReturns(outcome)), task), 'postponed');
+    assert.equal(await submitTask(deps, task), 'postponed');
+    assert.deepEqual(await paid(task), HELD);
     await freezeClock(db, 1);
     const again = await claimTask(db, task.id);
     const next = moved(await submitTask(depsWith(accepting(`job-${task.id}`)), again));
@@ -269,27 +257,11 @@ test('weak absence and ambiguous finds prove nothing, also a long time after the
   }
 });
 
-/** A task held because of an unknown outcome, with its attempt. */
-async function heldTask() {
-  await freezeClock(db, 0);
-  const { task, binding } = await makeSubmittingTask(fixture);
-  const unknown = thatReturns({ kind: 'unknown', cause: 'timed out' });
-  const held = moved(await submitTask(depsWith(unknown), task));
-  const attempt = await currentAttempt(db, task.id);
-  assert.ok(attempt);
-  return { held, attempt, binding };
-}
-
-test('a held task generates when its job is found', async () => {
-  const { held, attempt } = await heldTask();
-  const deps = depsWith(thatFinds({ kind: 'found', jobId: `job-${held.id}`, by: 'mark' }));
-  assert.equal(moved(await findJobOf(deps, held, attempt)).phase, 'generating');
-});
-
 test('a held task fails when there is no job, and keeps its key if it was announced', async () => {
   const deps = depsWith(thatFinds({ kind: 'absent', proof: 'final' }));
   for (const isAnnounced of [true, false]) {
-    const { held, attempt, binding } = await heldTask();
+    await freezeClock(db, 0);
+    const { held, attempt, binding } = await makeHeldTask(fixture);
     if (isAnnounced) await announce(db, held.id);
     const next = moved(await findJobOf(deps, held, attempt));
     assert.deepEqual([next.phase, next.error_code], ['failed', 'not_accepted']);
@@ -366,7 +338,8 @@ test('an acceptance during another worker’s find is recorded once', async () =
   assert.equal((await readTask(db, task.id)).phase, 'generating');
 });
 
-test('a late rejection ends a held task with its refund', async () => {
+test('a late rejection ends a held task with its refund, a late unknown outcome changes nothing', async () => {
+  await assert.rejects(outcomeAfterTakeOver({ kind: 'unknown', cause: 'cut off' }, holdIt));
   const message = 'Not that.';
   const outcomes: Array<[SubmitOutcome, string]> = [
     [{ kind: 'rejected', fault: 'request', code: 'content_refused', message }, 'content_refused'],
@@ -478,8 +451,4 @@ test('the wait that a busy provider asks for is passed to the client', async () 
   const outcome = { ...busy, retryAfterSeconds: 41.5 };
   const failed = moved(await submitTask(depsWith(thatReturns(outcome)), task));
   assert.deepEqual(failed.error_details, { retry_after_seconds: 42 });
-});
-
-test('a late unknown outcome changes nothing for the worker that has the lease', async () => {
-  await assert.rejects(outcomeAfterTakeOver({ kind: 'unknown', cause: 'cut off' }, holdIt));
 });

@@ -9,12 +9,11 @@ import type { Created } from '../../src/tasks/create/create.ts';
 import type { Binding } from '../../src/tasks/create/new-task.ts';
 import { openTestApp } from '../app.ts';
 import { type ApiResponse, client } from '../client.ts';
-import { createTask } from '../create-task.ts';
 import { makeCustomer } from '../customer.ts';
 import { quiet } from '../database.ts';
 import { assertError } from '../envelope.ts';
 import { type Random, shuffled } from '../random.ts';
-import { bindingFor, PRICE, requestFor, sql } from '../task-fixtures.ts';
+import { bindingFor, createTask, PRICE, requestFor, sql } from '../task-fixtures.ts';
 import {
   type Cut,
   type CutOutcome,

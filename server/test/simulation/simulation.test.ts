@@ -14,7 +14,7 @@ import { runHistory, type SimulatedHistory } from './history.ts';
 const seed = process.env.FRAMEWRIGHT_SEED;
 const MINUTES = 10;
 /** A few seconds of histories, the same ones each time, which contain each landmark. */
-const SEEDS = [0, 7, 11, 24, 51, 54, 56, 65, 70, 71, 90];
+const SEEDS = [0, 7, 11, 24, 37, 40, 51, 54, 56, 65, 70, 71, 90];
 /** How many failures are printed. */
 const MAX_FAILURES = 5;
 

@@ -5,8 +5,15 @@ import type { Storage } from '../../src/storage/storage.ts';
 import type { CreateDeps } from '../../src/tasks/create/create.ts';
 import type { FailureCode, Task } from '../../src/tasks/task.ts';
 import { moveNow } from '../../src/tasks/transitions.ts';
-import { createTask } from '../create-task.ts';
-import { bindingFor, PRICE, REQUEST, recordAccepted, requestFor, sql } from '../task-fixtures.ts';
+import {
+  bindingFor,
+  createTask,
+  PRICE,
+  REQUEST,
+  recordAccepted,
+  requestFor,
+  sql,
+} from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 /** A task of an account, as a test wants it. */

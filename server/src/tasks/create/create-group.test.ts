@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createTask } from '../../../test/create-task.ts';
 import { makeCustomer } from '../../../test/customer.ts';
 import { createRandom, shuffled } from '../../../test/random.ts';
 import { recordingLog } from '../../../test/recording-log.ts';
 import {
   bindingFor,
+  createTask,
   openTaskFixture,
   PRICE,
   REQUEST,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createTask } from '../../../test/create-task.ts';
 import { makeCustomer } from '../../../test/customer.ts';
 import {
   bindingFor,
   claimTask,
+  createTask,
   makeTask,
   openTaskFixture,
   PRICE,
@@ -25,10 +25,10 @@ const fixture = await openTaskFixture();
 const { db } = fixture;
 after(() => fixture.closeAudited());
 
-/** Both ways of a create keep the same promises. */
+/** Creates keep the same promises within a process and between processes. */
 const WAYS: Record<string, (deps: CreateDeps) => (checked: CheckedRequest) => Promise<Created>> = {
-  'creates with a transaction each': (deps) => (checked) => createTask(deps, checked),
-  'creates that share transactions': taskCreator,
+  'in a process each': (deps) => (checked) => createTask(deps, checked),
+  'in one process': taskCreator,
 };
 
 /** Fails a task that no provider accepted and that was not announced: its key is released. */

@@ -154,7 +154,7 @@ function openLanes(deps: CreateDeps) {
 }
 
 /** Its outcome may be unknown. */
-export function failedCreate(log: Log, cause: unknown): ApiError {
+function failedCreate(log: Log, cause: unknown): ApiError {
   log.error(
     { err: cause },
     'create failed; retry with the same Idempotency-Key to learn the outcome',
@@ -172,7 +172,7 @@ const ROUNDS = 5;
  * and each is retried alone.
  * @throws DatabaseUnavailable: the tasks may have been created
  */
-export async function createAccountGroup(
+async function createAccountGroup(
   deps: CreateDeps,
   requests: CheckedRequest[],
 ): Promise<Array<Created | ApiError>> {

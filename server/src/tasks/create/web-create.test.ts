@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createTask } from '../../../test/create-task.ts';
 import { makeCustomer } from '../../../test/customer.ts';
 import {
   bindingFor,
   claimTask,
+  createTask,
   openTaskFixture,
   PRICE,
   recordAccepted,

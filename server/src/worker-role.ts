@@ -101,8 +101,8 @@ export function buildWorker(
           db,
           log,
           outbound: parts.webhookPost,
-          taskOf: async (owned) => {
-            const task = await readOwned(db, owned);
+          taskOf: async ({ id, accountId }) => {
+            const task = await readOwned(db, id, accountId, null);
             return task && videoTask(publicColumns(task), parts.links);
           },
           publicUrl,

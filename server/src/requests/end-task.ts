@@ -3,7 +3,7 @@ import { deleteOutput } from '../attempts/erase.ts';
 import type { Database } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import type { Links } from '../storage/links.ts';
-import { type PublicColumns, publicColumns, readOwned, type Task } from '../tasks/task.ts';
+import { type PublicColumns, publicColumns, readTasks, type Task } from '../tasks/task.ts';
 import type { Waiting } from '../tasks/waiting.ts';
 import { videoTask } from './video-task.ts';
 
@@ -29,8 +29,7 @@ export async function cancelForOwner(
     const message = isHeld
       ? 'It is not known whether the provider makes this video. The task is held until it is.'
       : 'This task has ended. There is nothing to cancel.';
-    const owned = { id: task.id, accountId: task.account_id };
-    const now = (await readOwned(db, owned)) ?? task;
+    const [now = task] = await readTasks(db, [task.id]);
     const shown = videoTask(publicColumns(now), links);
     const details = { reason: isHeld ? 'held' : 'ended', task: shown };
     throw new ApiError('not_cancellable', message, { details, cause: error });

@@ -1,6 +1,6 @@
 import type { AspectRatio, Mode, Model } from '../catalog/models.ts';
 import type { GenerationRequest } from '../catalog/request.ts';
-import { first, type Queryable, query, queryFirst, statement } from '../database/database.ts';
+import { type Queryable, query, queryFirst } from '../database/database.ts';
 import type { OutputReference, ProviderInput } from '../providers/provider.ts';
 import { taskOfObject } from '../storage/object-sql.ts';
 
@@ -152,18 +152,12 @@ export async function readTask(db: Queryable, id: string): Promise<Task> {
   return task;
 }
 
-const READ_OWNED = statement(
+/** null: of any surface. */
+export const readOwned = queryFirst<[id: string, accountId: string, surface: string | null], Task>(
   'task_read_owned',
   `select ${TASK_COLUMNS} from tasks
    where id = $1 and account_id = $2 and ($3::text is null or surface = $3)`,
 );
-
-export function readOwned(
-  db: Queryable,
-  { accountId, id, surface }: { accountId: string; id: string; surface?: string },
-): Promise<Task | undefined> {
-  return first<Task>(db, READ_OWNED, [id, accountId, surface ?? null]);
-}
 
 /** SQL for a JSON array of the transitions of a task, the oldest first. */
 export const HISTORY_OF_TASK = `(

@@ -57,7 +57,8 @@ export const cancelTaskOfCaller = endpoint<EndDeps & { gate: KeyGate }>('POST /t
       config: { admit },
       handler: async (request) => {
         const { id } = taskOf(request);
-        const owned = await readOwned(db, { id, ...callerOf(request) });
+        const { accountId, surface } = callerOf(request);
+        const owned = await readOwned(db, id, accountId, surface);
         if (!owned) throw new Error(`${id} has vanished`);
         const { task, ...outcome } = await cancelForOwner(deps, owned);
         return { ...outcome, task: videoTask(publicColumns(task), links) };

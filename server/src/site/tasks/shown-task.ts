@@ -164,7 +164,7 @@ const deleteOutputOfAccount = siteRoute('DELETE /console/api/tasks/:id/output', 
 });
 
 async function ownTask({ db }: EndDeps, accountId: string, id: string): Promise<Task> {
-  const task = await readOwned(db, { accountId, id });
+  const task = await readOwned(db, id, accountId, null);
   if (!task) throw new ApiError('not_found', 'This account has no video with this id.');
   return task;
 }

@@ -67,35 +67,24 @@ test('a callback that arrives during a find is not lost: the task is due at once
   assert.equal((await claimTask(db, held.id)).phase, 'held', 'it is due at once');
 });
 
-test('an unsigned callback about a job that the provider does not know changes nothing', async () => {
-  const { held, attempt } = await makeHeldTask(fixture);
-  await callback(attempt, report('job-invented'));
-  assert.equal(await phaseAfterFind(held), 'held');
-});
-
-test('a job that a signed callback named is adopted without asking the provider', async () => {
-  const { held, attempt } = await makeHeldTask(fixture);
-  await callback(attempt, report('job-signed', true));
-  assert.equal(await phaseAfterFind(held), 'generating');
-});
-
-test('a callback does not adopt a job of another attempt', async () => {
-  const first = await makeHeldTask(fixture);
-  await callback(first.attempt, report('job-owned', true));
-  assert.equal(await phaseAfterFind(first.held), 'generating');
-  const second = await makeHeldTask(fixture);
-  await callback(second.attempt, report('job-owned', true));
-  assert.equal(await phaseAfterFind(second.held), 'held');
-});
-
-test('a callback does not adopt a confirmed orphan job', async () => {
-  const first = await makeHeldTask(fixture);
-  await callback(first.attempt, report('job-orphan', true));
-  await reconcile(db, first.held.id, { kind: 'failed' }, 'the customer can’t wait');
-  const second = await makeHeldTask(fixture);
-  await callback(second.attempt, report('job-orphan', true));
-  assert.equal(await phaseAfterFind(second.held), 'held');
-});
+for (const [what, phase, take] of [
+  ['a job of another attempt', 'generating', phaseAfterFind],
+  [
+    'a confirmed orphan job',
+    'failed',
+    async ({ id }: Task) =>
+      (await reconcile(db, id, { kind: 'failed' }, 'the customer can’t wait')).phase,
+  ],
+] as const) {
+  test(`a callback does not adopt ${what}`, async () => {
+    const first = await makeHeldTask(fixture);
+    await callback(first.attempt, report(`job-${phase}`, true));
+    assert.equal(await take(first.held), phase);
+    const second = await makeHeldTask(fixture);
+    await callback(second.attempt, report(`job-${phase}`, true));
+    assert.equal(await phaseAfterFind(second.held), 'held');
+  });
+}
 
 test('forged callbacks and unknown addresses change nothing', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
@@ -116,11 +105,8 @@ test('a job found by likeness is adopted only if no other attempt can own it', a
   assert.equal(await phaseAfterFind(first.held, providerWith({}, found)), 'held');
   await reconcile(db, second.held.id, { kind: 'not_accepted' }, 'may be a mistake');
   const again = await readTask(db, first.held.id);
-  assert.equal(
-    await phaseAfterFind(again, providerWith({}, found)),
-    'held',
-    'it may belong to the other attempt',
-  );
+  const reason = 'it may belong to the other attempt';
+  assert.equal(await phaseAfterFind(again, providerWith({}, found)), 'held', reason);
   const proven = `update attempts set outcome_by = 'find' where id = $1`;
   await sql(db, proven, [second.attempt.id]);
   assert.equal(await phaseAfterFind(again, providerWith({}, found)), 'generating');
@@ -145,11 +131,7 @@ test('a callback is recorded even after the limit of 100 different find failures
   await callback(attempt, report('job-recorded', true));
   assert.equal(await phaseAfterFind(held), 'generating');
   const { evidence } = (await detailsOf(fixture, held.id)).attempts[0] ?? { evidence: [] };
-  assert.equal(
-    evidence.length,
-    1 + 100 + 1,
-    'one from the sender, 100 from finds, one from the callback',
-  );
+  assert.equal(evidence.length, 1 + 100 + 1, 'of the sender, the finds and the callback');
   assert.match(JSON.stringify(evidence), /"times": ?2/, 'a repeated failure is still counted');
 });
 
@@ -180,15 +162,10 @@ test('a named job that can’t be read does not stop the provider’s find', asy
   assert.equal(await phaseAfterFind(held, lists), 'generating');
   const second = await makeHeldTask(fixture);
   await callback(second.attempt, report('job-unreadable-2'));
-  const absent = scriptedProvider({
-    ...unreadable,
-    find: async () => ({ ...ABSENT, proof: 'final' }),
-  });
-  assert.equal(
-    await phaseAfterFind(second.held, absent),
-    'held',
-    'the unreadable job may be the attempt’s own',
-  );
+  const final = { ...ABSENT, proof: 'final' } as const;
+  const absent = scriptedProvider({ ...unreadable, find: async () => final });
+  const reason = 'the unreadable job may be the attempt’s own';
+  assert.equal(await phaseAfterFind(second.held, absent), 'held', reason);
   const [read] = (await detailsOf(fixture, second.held.id)).attempts;
   assert.match(JSON.stringify(read?.evidence), /HTTP 500/);
 });

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { quiet } from '../../test/database.ts';
-import { makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
+import { makeSubmittingTask, makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import { type Database, openDatabase } from '../database/database.ts';
-import { createWaiting, hasEnded } from './waiting.ts';
+import { ApiError } from '../kernel/errors.ts';
+import { announce } from './create/idempotency-keys.ts';
+import { notAccepted } from './not-accepted.ts';
+import { type FailureCode, type Phase, readTask, type Task } from './task.ts';
+import { awaitResponse, createWaiting, hasEnded } from './waiting.ts';
 
 const fixture = await openTaskFixture();
 const { db } = fixture;
+const waiting = createWaiting({ db, log: quiet });
 after(() => fixture.close());
 
 function setPhase(taskId: string, phase: string): Promise<unknown[]> {
@@ -24,7 +29,6 @@ function databaseAround(around: (query: () => Promise<object[]>) => Promise<obje
 const PATIENCE_SECONDS = 60;
 
 test('a wait ends when the task leaves the phases before acceptance, and returns the task', async () => {
-  const waiting = createWaiting({ db, log: quiet });
   for (const phase of ['generating', 'archiving', 'held']) {
     const { task } = await makeTask(fixture);
     const outcome = waiting.outcome(task.id, PATIENCE_SECONDS);
@@ -36,7 +40,6 @@ test('a wait ends when the task leaves the phases before acceptance, and returns
 });
 
 test('a wait ends with undefined when its time is over; a wait of 0 ends at once', async () => {
-  const waiting = createWaiting({ db, log: quiet });
   const { task } = await makeTask(fixture);
   assert.equal(await waiting.outcome(task.id, 0.05), undefined);
   assert.equal(await waiting.outcome(task.id, 0), undefined);
@@ -143,7 +146,6 @@ test('a read that waits ends when its time is over, its client has gone or all i
 });
 
 test('reads have a number of slots per key and per process, and free them', async () => {
-  const waiting = createWaiting({ db, log: quiet });
   const { task } = await makeTask(fixture);
   const enter = (keyId: string) => waiting.end({ ...READ, taskId: task.id, keyId });
   const taken = Array.from({ length: 4000 }, (_, i) => enter(`key_${Math.floor(i / 20)}`));
@@ -157,4 +159,130 @@ test('reads have a number of slots per key and per process, and free them', asyn
     [...Array(20).fill(true), false],
   );
   await Promise.all(again);
+});
+
+/** The response to a task's POST, which waits for at most `createWaitSeconds`. */
+function respond(task: Task, createWaitSeconds = 60): Promise<Task> {
+  return awaitResponse({ db, waiting, createWaitSeconds }, task);
+}
+
+async function refusal(task: Task) {
+  const result = await respond(task).catch((error: unknown) => error);
+  assert.ok(result instanceof ApiError, 'the response is 202');
+  return result;
+}
+
+interface Ended {
+  phase: Phase;
+  cause?: 'acceptance' | 'outcome';
+  code?: FailureCode;
+  details?: object;
+}
+
+async function taskThatIs({ phase, cause, code, details }: Ended): Promise<Task> {
+  const { task } = await makeTask(fixture);
+  await sql(
+    db,
+    `update tasks set phase = $2, held_cause = $3, error_code = $4, error_message = $5,
+       error_details = $6, output_object_id = case when $2 = 'completed' then 'obj_x' end,
+       due_at = case when $2 not in ('completed', 'failed') then due_at end
+     where id = $1`,
+    [task.id, phase, cause, code, code && `It was ${code}.`, details],
+  );
+  return task;
+}
+
+test('the response is 202 for an accepted task in every later phase, also a failed one', async () => {
+  const accepted: Ended[] = [
+    { phase: 'generating' },
+    { phase: 'archiving' },
+    { phase: 'completed' },
+    { phase: 'held', cause: 'outcome' },
+    { phase: 'failed', code: 'provider_failed' },
+    { phase: 'failed', code: 'generation_expired' },
+    { phase: 'failed', code: 'output_unavailable' },
+  ];
+  for (const ended of accepted) {
+    const response = await respond(await taskThatIs(ended));
+    assert.deepEqual([response.phase, response.error_code], [ended.phase, ended.code ?? null]);
+  }
+});
+
+test('a task that failed before its acceptance is 400 with the reason or 503 with Retry-After, and refunded', async () => {
+  const field = { field: 'image_url', reason: 'not_an_image' };
+  for (const [code, details] of [
+    ['invalid_media', undefined],
+    ['content_refused', undefined],
+    ['invalid_request', undefined],
+    ['invalid_media', field],
+  ] as const) {
+    const task = await taskThatIs({ phase: 'failed', code, ...(details && { details }) });
+    const error = await refusal(task);
+    assert.deepEqual([error.code, error.message], ['invalid_request', `It was ${code}.`]);
+    const shown = { reason: code, ...details, task_id: task.id, credits: 'refunded' };
+    assert.deepEqual(error.details, shown);
+  }
+  for (const code of ['not_accepted', 'provider_unavailable'] as const) {
+    const task = await taskThatIs({ phase: 'failed', code });
+    const error = await refusal(task);
+    assert.equal(error.code, 'service_busy');
+    assert.ok(error.retryAfterSeconds);
+    assert.deepEqual(error.details, { task_id: task.id, credits: 'refunded' });
+  }
+});
+
+test('uncertain acceptance is 503 with the credits held, and is announced first', async () => {
+  const task = await taskThatIs({ phase: 'held', cause: 'acceptance' });
+  const error = await refusal(task);
+  assert.equal(error.code, 'service_busy');
+  assert.ok(error.retryAfterSeconds);
+  assert.deepEqual(error.details, { task_id: task.id, credits: 'held' });
+  assert.notEqual((await readTask(db, task.id)).announced_at, null);
+});
+
+test('when the wait is over, the task is announced and the response is 202 with the live task', async () => {
+  for (const phase of ['reserved', 'ingesting', 'submitting'] as const) {
+    const task = await taskThatIs({ phase });
+    const response = await respond(task, 0.02);
+    assert.equal(response.phase, phase);
+    assert.notEqual(response.announced_at, null);
+    assert.notEqual((await readTask(db, task.id)).announced_at, null);
+  }
+});
+
+test('at shutdown the tasks of waiting creates are announced, and the responses are 202', async () => {
+  const stopping = createWaiting({ db, log: quiet });
+  const { task } = await makeTask(fixture);
+  const deps = { db, waiting: stopping, createWaitSeconds: 60 };
+  const response = awaitResponse(deps, task);
+  stopping.stop();
+  assert.equal((await response).phase, 'reserved');
+  assert.notEqual((await readTask(db, task.id)).announced_at, null);
+});
+
+test('a task that fails just when the wait is over gets the response of its failure', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  const options = { submitRetrySeconds: 600, cause: {} };
+  await db.transaction((tx) => notAccepted(tx, task, options));
+  const late = createWaiting({ db, log: quiet });
+  late.stop();
+  await assert.rejects(awaitResponse({ db, waiting: late, createWaitSeconds: 60 }, task), {
+    code: 'service_busy',
+    details: { task_id: task.id, credits: 'refunded' },
+  });
+});
+
+test('an internal failure after the reserve is 503, with credits held only for announced tasks', async () => {
+  const { task } = await makeTask(fixture);
+  const closed = openDatabase({ url: fixture.database.url, connections: 1, log: quiet });
+  await closed.close();
+  const late = createWaiting({ db: closed, log: quiet });
+  const deps = { db: closed, waiting: late, createWaitSeconds: 0.02 };
+  const code = 'service_busy';
+  await assert.rejects(awaitResponse(deps, task), { code, details: { task_id: task.id } });
+  const announced = await announce(db, task.id);
+  assert.ok(announced);
+  const details = { task_id: task.id, credits: 'held' };
+  const readFails = { ...deps, waiting: { outcome: () => Promise.reject(new Error()) } };
+  await assert.rejects(awaitResponse(readFails, announced), { code, details });
 });

@@ -16,10 +16,10 @@ const TEST_CREDITS = 100_000;
 class Customer {
   readonly key = `crash-${crypto.randomUUID()}`;
   readonly fixture: CrashFixture;
-  readonly accountId: string;
-  readonly secret: string;
+  accountId = '';
+  secret = '';
   /** An earlier key, for what is made before. */
-  readonly earlier: string;
+  earlier = '';
 
   static async open(fixture: CrashFixture, mode: 'live' | 'test'): Promise<Customer> {
     const { db } = fixture.database;
@@ -29,15 +29,11 @@ class Customer {
     await createEndpoint(db, { accountId, mode, by: 'a test' }, choice);
     const { secret } = await createKey(db, { accountId, mode });
     const { secret: earlier } = await createKey(db, { accountId, mode });
-    return new Customer(fixture, { accountId, secret, earlier });
+    return Object.assign(new Customer(fixture), { accountId, secret, earlier });
   }
 
-  private constructor(
-    fixture: CrashFixture,
-    own: Record<'accountId' | 'secret' | 'earlier', string>,
-  ) {
+  private constructor(fixture: CrashFixture) {
     this.fixture = fixture;
-    ({ accountId: this.accountId, secret: this.secret, earlier: this.earlier } = own);
   }
 
   /** What the statement that admits the first request of the key has in its values. */
@@ -107,50 +103,24 @@ class Customer {
   }
 }
 
-/** Cancels again until it is known what became of it: the task failed, with its refund. */
-async function assertCancelled(story: Story, url: string): Promise<void> {
-  const { status, body } = await until(
-    () => story.act(url),
-    (response) => response.status !== 503 && response.body.cancel !== 'pending',
-  );
-  assert.deepEqual([status, body.cancel], [200, 'cancelled'], JSON.stringify(body));
-  assert.deepEqual(
-    [body.task.error.code, body.task.credits_refunded],
-    ['cancelled', VIDEO_CREDITS],
-  );
-}
-
-async function cancelBeforeSubmit(fixture: CrashFixture): Promise<Story> {
-  const customer = await Customer.open(fixture, 'live');
+/** The one task of a cancel: before its submit, or when the provider works on it. */
+async function cancel(fixture: CrashFixture, phase: 'ingesting' | 'generating'): Promise<Story> {
+  const isEarly = phase === 'ingesting';
+  const customer = await Customer.open(fixture, isEarly ? 'live' : 'test');
+  const { db } = fixture.database;
   const image_url = fixture.host.serve('/stalled.png', { kind: 'stall' });
   let id = '';
   const story: Story = {
     mark: customer.mark,
     async prepare(url) {
-      const media = { mode: 'image-to-video', image_url };
-      customer.create(url, customer.earlier, media).catch(() => {}); // it waits for the acceptance
-      id = await customer.taskIn('ingesting');
-    },
-    act: (url) => customer.send(url, 'POST', `/tasks/${id}/cancel`),
-    isDone: () => customer.isTask('failed'),
-    async check(url) {
-      await assertCancelled(story, url);
-      await customer.assertBooks({ paid: VIDEO_CREDITS, test: null });
-      await assertTidyObjects(fixture.database.db, fixture.stored);
-    },
-  };
-  return story;
-}
-
-async function cancelAfterAcceptance(fixture: CrashFixture): Promise<Story> {
-  const customer = await Customer.open(fixture, 'test');
-  const { db } = fixture.database;
-  let id = '';
-  const story: Story = {
-    mark: customer.mark,
-    async prepare(url) {
-      await customer.create(url, customer.earlier, { prompt: 'A door, test-slow' });
-      id = await customer.taskIn('generating');
+      const changes = isEarly
+        ? { mode: 'image-to-video', image_url }
+        : { prompt: 'A door, test-slow' };
+      const created = customer.create(url, customer.earlier, changes);
+      if (isEarly)
+        created.catch(() => {}); // it waits for the acceptance
+      else await created;
+      id = await customer.taskIn(phase);
     },
     act: (url) => customer.send(url, 'POST', `/tasks/${id}/cancel`),
     isDone: () => customer.isTask('failed'),
@@ -158,8 +128,15 @@ async function cancelAfterAcceptance(fixture: CrashFixture): Promise<Story> {
       // The clock has passed the leases; a job that still works goes on for as long as before.
       const later = `clock_now() + interval '30 seconds'`;
       await sql(db, `update local_jobs set ends_at = ${later} where ends_at is not null`);
-      await assertCancelled(story, url);
-      await customer.assertBooks({ paid: VIDEO_CREDITS, test: TEST_CREDITS });
+      const { status, body } = await until(
+        () => story.act(url),
+        (response) => response.status !== 503 && response.body.cancel !== 'pending',
+      );
+      assert.deepEqual([status, body.cancel], [200, 'cancelled'], JSON.stringify(body));
+      const { error, credits_refunded: refunded } = body.task;
+      assert.deepEqual([error.code, refunded], ['cancelled', VIDEO_CREDITS]);
+      await customer.assertBooks({ paid: VIDEO_CREDITS, test: isEarly ? null : TEST_CREDITS });
+      if (isEarly) await assertTidyObjects(db, fixture.stored);
     },
   };
   return story;
@@ -248,24 +225,28 @@ async function refill(fixture: CrashFixture): Promise<Story> {
   return story;
 }
 
+/** Sends JSON or a picture. @returns what was created */
+async function post(customer: Customer, url: string, path: string, body: string | Picture) {
+  const type = typeof body === 'string' ? 'application/json' : 'image/png';
+  const init = { headers: { 'content-type': type }, body };
+  const created = await customer.send(url, 'POST', path, init);
+  assert.equal(created.status, 201, JSON.stringify(created.body));
+  return created.body;
+}
+
+type Picture = Uint8Array<ArrayBuffer>;
+
 /** @returns the file as media fields name it */
-async function uploadTo(customer: Customer, url: string, bytes: Uint8Array<ArrayBuffer>) {
-  const headers = { 'content-type': 'image/png' };
-  const stored = await customer.send(url, 'POST', '/uploads', { headers, body: bytes });
-  assert.equal(stored.status, 201, JSON.stringify(stored.body));
-  return `upload:${stored.body.id}`;
+async function uploadTo(customer: Customer, url: string, bytes: Picture) {
+  return `upload:${(await post(customer, url, '/uploads', bytes)).id}`;
 }
 
 /** Sends the file to the bucket; the service may be dead meanwhile. */
-async function putInto(customer: Customer, url: string, bytes: Uint8Array<ArrayBuffer>) {
-  const file = { content_type: 'image/png', size_bytes: bytes.length };
-  const headers = { 'content-type': 'application/json' };
-  const init = { headers, body: JSON.stringify(file) };
-  const link = await customer.send(url, 'POST', '/uploads/presigned', init);
-  assert.equal(link.status, 201, JSON.stringify(link.body));
-  const { upload, id } = link.body;
-  const typed = { 'content-type': 'image/png' };
-  const put = await fetch(upload.url, { method: 'PUT', headers: typed, body: bytes });
+async function putInto(customer: Customer, url: string, bytes: Picture) {
+  const file = JSON.stringify({ content_type: 'image/png', size_bytes: bytes.length });
+  const { upload, id } = await post(customer, url, '/uploads/presigned', file);
+  const headers = { 'content-type': 'image/png' };
+  const put = await fetch(upload.url, { method: 'PUT', headers, body: bytes });
   assert.equal(put.status, 200);
   return `upload:${id}`;
 }
@@ -311,12 +292,12 @@ export const CUSTOMER_LIVES: {
   {
     title: 'a cancel before the submit refunds once, and its event arrives',
     leastPoints: 15,
-    open: cancelBeforeSubmit,
+    open: (fixture) => cancel(fixture, 'ingesting'),
   },
   {
     title: 'a cancel that the provider confirms refunds once, and its event arrives',
     leastPoints: 20,
-    open: cancelAfterAcceptance,
+    open: (fixture) => cancel(fixture, 'generating'),
   },
   { title: 'a deleted video is gone and stays paid', leastPoints: 8, open: deleteOutput },
   {

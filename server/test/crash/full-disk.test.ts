@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { onReport } from '../../src/telemetry/reports.ts';
+import type { ApiResponse } from '../client.ts';
 import { longTest } from '../long.ts';
 import { betweenRenderAndArchive, imageBytes, openMediaFixture } from '../media/media-fixture.ts';
 import { FRAMES } from '../media/refused-media.ts';
@@ -47,11 +48,14 @@ test('a disk too full for a task: nothing is reserved, and the same key works la
   await freeDisk();
   assert.equal(await readiness(), 200);
   await measured();
-  const accepted = await customer.create(body, key);
-  assert.equal(accepted.status, 202, JSON.stringify(accepted.body));
-  const { phase } = await fixture.settled(accepted.body.id);
-  assert.equal(phase, 'completed');
+  await assertCompletes(await customer.create(body, key));
 });
+
+async function assertCompletes(accepted: ApiResponse): Promise<void> {
+  assert.equal(accepted.status, 202, JSON.stringify(accepted.body));
+  const settled = await fixture?.settled(accepted.body.id);
+  assert.equal(settled?.phase, 'completed');
+}
 
 /** Waits until the service has measured its disk twice: the first measurement may be older. */
 async function measured(): Promise<void> {
@@ -85,38 +89,32 @@ longTest(INPUTS, { skip }, async () => {
 
   await freeDisk();
   await measured();
-  const accepted = await customer.create({ ...FRAMES, image_url }, key);
-  assert.equal(accepted.status, 202, JSON.stringify(accepted.body));
-  const { phase } = await fixture.settled(accepted.body.id);
-  assert.equal(phase, 'completed');
+  await assertCompletes(await customer.create({ ...FRAMES, image_url }, key));
 });
 
-longTest('a disk too full for the output: the task waits and loses nothing', { skip }, async () => {
-  assert.ok(fixture);
-  const customer = await fixture.customer(CREDITS);
-  const { body } = await customer.create({ ...FRAMES, mode: 'text-to-video' });
-  let freeDisk = async () => {};
-  await betweenRenderAndArchive(fixture, body.id, async () => {
-    freeDisk = await disk.fill();
-  });
-  const { db } = fixture;
-  const failing = "select 1 from tasks where phase = 'archiving' and internal_failures > 0";
-  await until(async () => (await sql(db, failing)).length > 0);
-  assert.equal((await customer.task(body.id)).body.status, 'processing');
-  await freeDisk();
-  const { phase } = await fixture.settled(body.id);
-  assert.equal(phase, 'completed');
-});
-
-longTest('a disk too full for the render: the task waits and loses nothing', { skip }, async () => {
-  assert.ok(fixture);
-  const customer = await fixture.customer(CREDITS);
-  const { status, body } = await customer.create({ ...FRAMES, mode: 'text-to-video' });
-  const freeDisk = await disk.fill();
-  assert.equal(status, 202);
-  const { db } = fixture;
-  await until(async () => (await sql(db, 'select 1 from local_jobs where renders > 0')).length > 0);
-  await freeDisk();
-  const { phase } = await fixture.settled(body.id);
-  assert.equal(phase, 'completed');
-});
+for (const [what, isArchiving, full] of [
+  ['output', true, "select from tasks where phase = 'archiving' and internal_failures > 0"],
+  ['render', false, 'select from local_jobs where renders > 0'],
+] as const) {
+  longTest(
+    `a disk too full for the ${what}: the task waits and loses nothing`,
+    { skip },
+    async () => {
+      assert.ok(fixture);
+      const { db } = fixture;
+      const customer = await fixture.customer(CREDITS);
+      const { status, body } = await customer.create({ ...FRAMES, mode: 'text-to-video' });
+      assert.equal(status, 202);
+      let freeDisk = async () => {};
+      const fill = async () => {
+        freeDisk = await disk.fill();
+      };
+      await (isArchiving ? betweenRenderAndArchive(fixture, body.id, fill) : fill());
+      await until(async () => (await sql(db, full)).length > 0);
+      assert.equal((await customer.task(body.id)).body.status, 'processing');
+      await freeDisk();
+      const { phase } = await fixture.settled(body.id);
+      assert.equal(phase, 'completed');
+    },
+  );
+}

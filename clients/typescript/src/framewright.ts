@@ -63,13 +63,17 @@ export class Framewright {
     return this.videos.wait(task, { ...own, onProgress });
   }
 
-  /** Calls any other API operation, such as `request('GET', '/webhooks')`. */
+  /**
+   * Calls any other API operation, such as `request('GET', '/webhooks')`. A POST is retried only if
+   * it certainly did nothing.
+   */
   request<T extends object>(
     method: string,
     path: string,
     options: RequestOptions = {},
   ): Promise<WithRequestId<T>> {
-    return sendJson(this.#settings, { ...options, method, path });
+    const repeats = method !== 'POST' || options.idempotencyKey !== undefined;
+    return sendJson(this.#settings, { ...options, method, path, repeats });
   }
 }
 

@@ -50,6 +50,8 @@ export interface Call extends Timed {
   taskId?: string | undefined;
   /** How long the service may wait before it responds; added to a try's timeout. */
   waitSeconds?: number | undefined;
+  /** false: retried only if the request certainly did nothing. */
+  repeats?: boolean | undefined;
   /** Retries at least this often, whatever `maxRetries` says. */
   leastRetries?: number | undefined;
 }
@@ -175,12 +177,13 @@ async function sendOnce<T>(
     if (response.status < 400) return { error: redirected(call, response), again: false };
     const error = errorOf(response, await response.text(), call);
     if (call.mayExist && !tellsWhatBecame(error, call)) Object.assign(error, CHARGED_PERHAPS);
-    return { error, again: isPassing(response.status) };
+    const again = call.repeats === false ? response.status === 429 : isPassing(response.status);
+    return { error, again };
   } catch (cause) {
     if (isOver(call)) return { error: overError(call, factsOf(call), cause), again: false };
     const error = noResponse(call, cause);
     log(error.message);
-    return { error, again: true };
+    return { error, again: call.repeats !== false || reasonOf(cause).isUnsent };
   } finally {
     clearTimeout(timer);
   }

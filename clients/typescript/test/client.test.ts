@@ -174,6 +174,21 @@ test('a call has a timeout and retries of its own, the request id, and errors of
   assert.deepEqual([result, result.requestId], [{ a: 1 }, 'req_3']);
 });
 
+test('a POST without a key whose response was lost is not sent again', async () => {
+  let sent = 0;
+  const fetch = () => {
+    sent += 1;
+    return Promise.reject(new TypeError('terminated'));
+  };
+  const lossy = new Framewright({
+    apiKey: 'fw_test_x',
+    baseUrl: 'http://127.0.0.1:9/api/v1',
+    fetch,
+  });
+  await assert.rejects(lossy.request('POST', '/webhooks', { body: {} }), { code: 'no_response' });
+  assert.equal(sent, 1);
+});
+
 test('a request names the client and its version, which is that of the package', async () => {
   const manifest = await readFile(new URL('../package.json', import.meta.url), 'utf8');
   await using service = await serve(({ headers }, response) => {

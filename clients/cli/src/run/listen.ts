@@ -19,7 +19,7 @@ import { clientOf } from '../state/login.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { printable, type Screen, styled } from '../terminal/screen.ts';
 
-/** Twelve reads a minute, of the key's limit of 30. */
+/** Twelve reads a minute, and one for each event about a task, of the key's limit of 30. */
 const POLL_MS = 5_000;
 const FORWARD_MS = 15_000;
 const PAGE = 100;

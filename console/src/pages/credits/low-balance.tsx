@@ -151,8 +151,8 @@ function Reload({ credits: { auto_reload: known }, packs, onChange }: Props) {
       notice={
         known?.stopped && (
           <p role="alert" class="border-l-4 border-l-bad pl-4">
-            Auto-reload has stopped: {known.stopped.replaceAll('_', ' ')}. Check your card, then
-            save again.
+            Auto-reload has stopped: {known.stopped.replaceAll('_', ' ')}. Check the pack and your
+            card, then save again.
           </p>
         )
       }

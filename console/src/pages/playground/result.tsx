@@ -65,7 +65,7 @@ interface LostProps {
   onDiscard: () => Promise<void>;
 }
 
-/** Asks what to do with a request that got no response: it is never retried automatically. */
+/** Asks what to do with a request that got no response. Only a reload resends it by itself. */
 function Lost({ error, prompt, onSend, onDiscard }: LostProps) {
   const { isBusy, send: discard } = useSending(onDiscard);
   return (
@@ -85,8 +85,8 @@ function Lost({ error, prompt, onSend, onDiscard }: LostProps) {
     >
       <p class="mt-2 line-clamp-2 text-sm break-words">{prompt}</p>
       <p class="mt-2 text-dim">
-        Send it: the same request goes out once more, and is made and charged only once. Discard it:
-        nothing is sent. If it had arrived, its video is under <Link href="/videos">Videos</Link>.
+        Send it: the same request is sent again, for one video and one charge. Discard it: nothing
+        is sent. If it had arrived, its video is under <Link href="/videos">Videos</Link>.
       </p>
     </ErrorState>
   );
@@ -146,8 +146,8 @@ function Following(props: FollowingProps) {
       {isLive && task.held === null && <Track task={task} size={size} />}
       {error && isLive && (
         <p class="text-sm text-dim">
-          No connection. The video is still being made. This page continues when the connection is
-          back.
+          {error.message} The video is still being made, and this page continues when it can read
+          the state again.
         </p>
       )}
       <Outcome task={task} size={size} />

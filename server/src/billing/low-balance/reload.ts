@@ -26,7 +26,7 @@ export async function stopReload(
   if (!(await stop(tx, accountId, why))) return;
   const text =
     `No more credits are bought automatically for your account: ${why}.\n\n` +
-    `Check your card and switch auto-reload on again:\n${publicUrl()}/credits\n`;
+    `Check the pack and your card, and switch auto-reload on again:\n${publicUrl()}/credits\n`;
   await mailOwner(tx, { accountId, subject: 'Auto-reload is stopped', text });
 }
 

@@ -102,12 +102,7 @@ export const TASKS = {
       isDangerous: true,
     },
     async run({ db, show }, { failed, confirm, held_hours: hours, ...given }, action) {
-      const filter = {
-        provider: given.provider,
-        account: given.account,
-        cause: given.cause,
-        hours,
-      };
+      const filter = { ...given, hours };
       if (confirm !== undefined) {
         const kind = failed ? 'failed' : 'not_accepted';
         return reconcileHeld(db, action, { filter, kind, confirm });

@@ -27,12 +27,9 @@ async function eraseNow(): Promise<void> {
 }
 
 async function emailOf({ accountId }: TestVisitor): Promise<string | undefined> {
-  const rows = await sql<{ email: string }>(
-    website.database.db,
-    'select email from accounts where id = $1',
-    [accountId],
-  );
-  return rows[0]?.email;
+  const text = 'select email from accounts where id = $1';
+  const [row] = await sql<{ email: string }>(website.database.db, text, [accountId]);
+  return row?.email;
 }
 
 /** More than the grace period, in seconds. */

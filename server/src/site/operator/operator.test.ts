@@ -65,16 +65,6 @@ test('no route exists for customers', async () => {
   }
 });
 
-test('no change is made without a reason', async () => {
-  const verbs = Object.keys((await operator.get(`${API}/verbs`)).body);
-  assert.ok(verbs.length >= 20);
-  for (const verb of verbs) {
-    for (const none of [{}, { reason: ' ' }, { reason: 'a\nb' }]) {
-      assert.equal((await operator.write(pathOf(verb), none)).status, 400, verb);
-    }
-  }
-});
-
 test('a held task is shown with its evidence, decided once, and the decision is recorded', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
   const list = await operator.get(`${pathOf('tasks list')}?phase=held`);
@@ -244,9 +234,10 @@ test('figures and orphan jobs are shown', async () => {
   assert.deepEqual((await operator.get(pathOf('orphans list'))).body, { items: [], next: null });
 });
 
-test('every verb has both its ways in, or says why it has no route', async () => {
+test('every verb has both its ways in, or says why it has no route; no change is made without a reason', async () => {
   // The tests before may have used up what an operator may send in a minute.
   await sql(website.database.db, 'delete from request_windows');
+  const listed = (await operator.get(`${API}/verbs`)).body;
   const nouns = await Promise.all(Object.values(NOUNS).map((verbsOf) => verbsOf()));
   for (const [name, one] of nouns.flatMap((verbs) => Object.entries<Verb>(verbs))) {
     const words = one.words?.map(() => 'x') ?? [];
@@ -257,8 +248,13 @@ test('every verb has both its ways in, or says why it has no route', async () =>
       ? await operator.write(pathOf(name), { reason, unknown: 1 })
       : await operator.get(`${pathOf(name)}?unknown=1`);
     const route = one.notOnConsole === undefined ? 'unknown' : undefined;
+    assert.equal(name in listed, route !== undefined, name);
     assert.equal(body.error.details?.field, route, name);
     assert.equal(status, route === undefined ? 404 : 400, name);
+    if (!isChange || route === undefined) continue;
+    for (const none of [{}, { reason: ' ' }, { reason: 'a\nb' }]) {
+      assert.equal((await operator.write(pathOf(name), none)).status, 400, name);
+    }
   }
 });
 

@@ -7,6 +7,7 @@ import { imageBytes } from '../../../test/media/media-fixture.ts';
 import { simulatedBucket } from '../../../test/storage/simulated-bucket.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
+import { until } from '../../../test/until.ts';
 import { openTestWebsite } from '../../../test/website/website.ts';
 import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { createMeasurer } from '../../media/measure.ts';
@@ -99,14 +100,12 @@ test('an upload that an operator removes while it is stored is not left in the b
   const before = keysInBucket();
   bucket.s3.faults.plan({ kind: 'slow', method: 'PUT' });
   const sent = visitor.upload(picture);
-  let id: string | undefined;
-  while (id === undefined) {
-    const text = 'select object_id as id from uploads where account_id = $1';
-    [{ id } = { id: undefined }] = await sql<{ id: string | undefined }>(db, text, [
-      visitor.accountId,
-    ]);
-  }
-  await removeUpload(db, REMOVAL, id);
+  const text = 'select object_id as id from uploads where account_id = $1';
+  const [row] = await until(
+    () => sql<{ id: string }>(db, text, [visitor.accountId]),
+    ({ length }) => length === 1,
+  );
+  await removeUpload(db, REMOVAL, row?.id ?? '');
   await deleteMarked({ db, storage: website.deps.storage });
   assertError(await sent, 'service_busy');
   assert.deepEqual(keysInBucket(), before);

@@ -27,12 +27,6 @@ test('disk: a put moves the file, and only its owner can enter the folders', asy
   }
 });
 
-test('disk: a failed put leaves no file under the object’s name', async () => {
-  const id = newId('object');
-  await assert.rejects(diskStorage(folder).put(id, path.join(home, 'missing')), { code: 'ENOENT' });
-  assert.equal(await diskStorage(folder).sizeOf(id), undefined);
-});
-
 test('disk: only a missing file is reported as a missing object', async () => {
   const id = newId('object');
   await writeFile(path.join(home, 'no-folder'), '');

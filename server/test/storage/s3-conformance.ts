@@ -61,21 +61,21 @@ export function testS3Storage(name: string, bucket: () => Promise<S3Bucket>): vo
 type Check = (title: string, work: (storage: Storage) => Promise<void>) => void;
 
 function testPresignedLinks(check: Check): void {
-  check('a presigned link returns the bytes, the type and the file name', async (storage) => {
-    const response = await fetch(await linkTo(storage, await putBytes(storage, BYTES)));
-    assert.equal(response.status, 200);
-    assert.equal(response.headers.get('content-type'), 'video/mp4');
-    assert.equal(response.headers.get('content-disposition'), 'inline; filename="a.mp4"');
-    assert.equal(response.headers.get('content-encoding'), null);
-    assert.equal(await response.text(), '0123456789');
-  });
-
-  check('a presigned link returns a range', async (storage) => {
-    const link = await linkTo(storage, await putBytes(storage, BYTES));
-    const response = await fetch(link, { headers: { range: 'bytes=3-5' } });
-    assert.deepEqual([response.status, await response.text()], [206, '345']);
-    assert.equal(response.headers.get('content-range'), 'bytes 3-5/10');
-  });
+  check(
+    'a presigned link returns the bytes or a range, the type and the file name',
+    async (storage) => {
+      const link = await linkTo(storage, await putBytes(storage, BYTES));
+      const response = await fetch(link);
+      assert.equal(response.status, 200);
+      assert.equal(response.headers.get('content-type'), 'video/mp4');
+      assert.equal(response.headers.get('content-disposition'), 'inline; filename="a.mp4"');
+      assert.equal(response.headers.get('content-encoding'), null);
+      assert.equal(await response.text(), '0123456789');
+      const part = await fetch(link, { headers: { range: 'bytes=3-5' } });
+      assert.deepEqual([part.status, await part.text()], [206, '345']);
+      assert.equal(part.headers.get('content-range'), 'bytes 3-5/10');
+    },
+  );
 
   check('a presigned link that was changed, or has expired, is refused', async (storage) => {
     const link = await linkTo(storage, await putBytes(storage, BYTES));

@@ -42,22 +42,20 @@ function matrix(a: number, b: number, c: number, d: number): Buffer {
   return bytes;
 }
 
-test('each camera orientation, mirrored or not, gives its filters', () => {
-  assert.deepEqual(uprightSteps(null), []);
-  assert.deepEqual(uprightSteps(matrix(1, 0, 0, 1)), []);
-  assert.deepEqual(uprightSteps(matrix(0, 1, -1, 0)), [['transpose', { dir: 'clock' }]]);
-  assert.deepEqual(uprightSteps(matrix(-1, 0, 0, -1)), [
-    ['hflip', {}],
-    ['vflip', {}],
-  ]);
-  assert.deepEqual(uprightSteps(matrix(0, -1, 1, 0)), [['transpose', { dir: 'cclock' }]]);
-  assert.deepEqual(uprightSteps(matrix(1, 0, 0, -1)), [['vflip', {}]]);
-  assert.deepEqual(uprightSteps(matrix(-1, 0, 0, 1)), [['hflip', {}]]);
-  assert.deepEqual(uprightSteps(matrix(0, 1, 1, 0)), [['transpose', { dir: 'cclock_flip' }]]);
-  assert.deepEqual(uprightSteps(matrix(0, -1, -1, 0)), [['transpose', { dir: 'clock_flip' }]]);
-});
+const TURNS: [matrix: Buffer | null, ...filters: [name: string, options: object][]][] = [
+  [null],
+  [matrix(1, 0, 0, 1)],
+  [matrix(0, 1, -1, 0), ['transpose', { dir: 'clock' }]],
+  [matrix(-1, 0, 0, -1), ['hflip', {}], ['vflip', {}]],
+  [matrix(0, -1, 1, 0), ['transpose', { dir: 'cclock' }]],
+  [matrix(1, 0, 0, -1), ['vflip', {}]],
+  [matrix(-1, 0, 0, 1), ['hflip', {}]],
+  [matrix(0, 1, 1, 0), ['transpose', { dir: 'cclock_flip' }]],
+  [matrix(0, -1, -1, 0), ['transpose', { dir: 'clock_flip' }]],
+  [matrix(0, 0, 0, 0)],
+  [Buffer.alloc(4)],
+];
 
-test('an invalid matrix gives no filters', () => {
-  assert.deepEqual(uprightSteps(matrix(0, 0, 0, 0)), []);
-  assert.deepEqual(uprightSteps(Buffer.alloc(4)), []);
+test('each camera orientation, mirrored or not, gives its filters, an invalid one none', () => {
+  for (const [given, ...filters] of TURNS) assert.deepEqual(uprightSteps(given), filters);
 });

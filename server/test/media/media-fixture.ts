@@ -14,7 +14,7 @@ import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { TEST_CA_FILE } from '../tls/certificates.ts';
 import { until } from '../until.ts';
-import { makeImage, makeVideo, type TestVideo } from './media-files.ts';
+import { makeImage, makeVideo } from './media-files.ts';
 import { startMediaHost } from './media-host.ts';
 
 /** The whole service in this process, and a host from which it may download. */
@@ -142,25 +142,19 @@ export async function deleted(
 }
 
 /** The bytes of a still test picture. */
-export async function imageBytes(...options: OptionsOf<typeof makeImage>): Promise<Buffer> {
-  return madeBytes((filePath) => makeImage(filePath, ...options));
-}
-
+export const imageBytes = bytesOf(makeImage);
 /** The bytes of a small test video. */
-export async function videoBytes(options: TestVideo): Promise<Buffer> {
-  return madeBytes((filePath) => makeVideo(filePath, options));
-}
+export const videoBytes = bytesOf(makeVideo);
 
-type OptionsOf<Make> = Make extends (filePath: string, ...options: infer Options) => unknown
-  ? Options
-  : never;
-
-/** The bytes of a file that `make` writes. */
-async function madeBytes(make: (filePath: string) => Promise<void>): Promise<Buffer> {
-  await using folder = await temporaryFolder();
-  const filePath = path.join(folder.path, 'file');
-  await make(filePath);
-  return await readFile(filePath); // without await the folder would be deleted first
+function bytesOf<Options extends unknown[]>(
+  make: (filePath: string, ...options: Options) => Promise<void>,
+) {
+  return async (...options: Options): Promise<Buffer> => {
+    await using folder = await temporaryFolder();
+    const filePath = path.join(folder.path, 'file');
+    await make(filePath, ...options);
+    return await readFile(filePath); // without await the folder would be deleted first
+  };
 }
 
 /**

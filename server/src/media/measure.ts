@@ -95,7 +95,8 @@ export function createMeasurer({ scratch, ...given }: MeasurerOptions): Measurer
         const { rules = null, frames = 'all', posterSide = null, signal } = options;
         const request = { expected, rules, frames, posterSide };
         const outcome = await run(file, request, options);
-        if (frames === 'all' || outcome.kind === 'aborted' || isPassed(outcome)) {
+        const isPassed = outcome.kind === 'completed' && isMeasured(outcome.result);
+        if (frames === 'all' || outcome.kind === 'aborted' || isPassed) {
           return measurementOf(outcome, limits, signal);
         }
         const full = { ...request, frames: 'all', posterSide: null } as const;
@@ -115,10 +116,6 @@ async function observed(kind: string, measure: () => Promise<Measurement>): Prom
   } finally {
     report('decode', { kind, outcome, seconds: secondsSince(startedAt) });
   }
-}
-
-function isPassed(outcome: ChildOutcome): boolean {
-  return outcome.kind === 'completed' && isMeasured(outcome.result);
 }
 
 /** A refused file may have harmed its child. */

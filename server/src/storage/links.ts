@@ -31,6 +31,8 @@ export async function openLinks(options: {
     const query = `expires=${expires}&signature=${sign(secrets.signing(), objectId, expires)}`;
     return `${options.publicUrl()}/media/${objectId}.${fileEnding(file.mediaType)}?${query}`;
   };
+  const isGenuine = (signature: string, subject: string, scope: string) =>
+    secrets.valid().some((secret) => equal(signature, sign(secret, subject, scope)));
   return {
     /** Reads the secrets; call it every SECRETS_SECONDS. */
     refresh: secrets.refresh,
@@ -59,15 +61,9 @@ export async function openLinks(options: {
       objectId: string,
       { expires = '', signature = '' }: { expires?: string; signature?: string },
     ): number {
-      const genuine = secrets
-        .valid()
-        .some((secret) => equal(signature, sign(secret, objectId, expires)));
-      if (!genuine)
-        throw new ApiError(
-          'link_invalid',
-          'This link is not valid. Read the task again for a new one.',
-        );
-      return Number(expires);
+      if (isGenuine(signature, objectId, expires)) return Number(expires);
+      const message = 'This link is not valid. Read the task again for a new one.';
+      throw new ApiError('link_invalid', message);
     },
     /** The URL for a provider's callbacks about an attempt. It can't be guessed. */
     callbackTo(provider: string, attemptId: string): string {
@@ -78,10 +74,7 @@ export async function openLinks(options: {
     attemptOf(provider: string, segment: string): string | undefined {
       const [attemptId = '', token = '', ...more] = segment.split('.');
       if (more.length > 0) return undefined;
-      const genuine = secrets
-        .valid()
-        .some((secret) => equal(token, sign(secret, `callback ${attemptId}`, provider)));
-      return genuine ? attemptId : undefined;
+      return isGenuine(token, `callback ${attemptId}`, provider) ? attemptId : undefined;
     },
   };
 }

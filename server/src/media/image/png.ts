@@ -57,13 +57,9 @@ const TEXT_CHUNKS = ['zTXt', 'iTXt'];
 function isFlawed(chunk: Chunk): boolean {
   const { type } = chunk;
   if (PIXEL_CHUNKS.includes(type)) return false;
-  if (!isAncillary(chunk) || !isSound(chunk) || TEXT_CHUNKS.includes(type)) return true;
+  const isCritical = !/^[a-z]/.test(type); // PNG, third edition, 5.4
+  if (isCritical || !isSound(chunk) || TEXT_CHUNKS.includes(type)) return true;
   return type === 'iCCP' && !unpacks(chunk);
-}
-
-/** Marked by the case of the first letter (PNG, third edition, 5.4). */
-function isAncillary({ type }: Chunk): boolean {
-  return /^[a-z]/.test(type);
 }
 
 /** Pillow refuses a PNG with a larger profile; profiles of screens have some kilobytes. */

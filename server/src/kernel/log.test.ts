@@ -69,16 +69,9 @@ const HOSTILE = `
 test('secrets, passwords, link signatures and callback paths never reach a log', () => {
   for (const terminal of [false, true]) {
     const text = logged(HOSTILE, { terminal });
-    const secrets = [
-      SECRET,
-      'hunter2',
-      'k-123456',
-      'pw-123456',
-      'c2VjcmV0',
-      'Abc-_123',
-      'TOKEN123',
-    ];
-    for (const secret of secrets) assert.ok(!text.includes(secret), `${secret} in ${text}`);
+    const others = ['hunter2', 'k-123456', 'pw-123456', 'c2VjcmV0', 'Abc-_123', 'TOKEN123'];
+    for (const secret of [SECRET, ...others])
+      assert.ok(!text.includes(secret), `${secret} in ${text}`);
     assert.match(text, /redacted/);
   }
 });
@@ -89,9 +82,6 @@ test('redaction keeps the text around a secret', () => {
   assert.equal(redact('/auth/return/oidc?code=x-Y.z&b=1'), '/auth/return/oidc?code=[redacted]&b=1');
   const plain = 'GET /api/v1/tasks/task_1 postgres://host/db';
   assert.equal(redact(plain), plain);
-});
-
-test('a password in the URL of a database is redacted with each @ that it has', () => {
   const url = 'POSTGRES://ada:hun@ter@2@db.example/framewright';
   assert.equal(redact(`"${url}"`), '"POSTGRES://ada:[redacted]@db.example/framewright"');
 });

@@ -42,10 +42,8 @@ test('an abort before the headers rejects with its reason and closes the connect
 
 test('an abort in the body rejects the read with its reason and closes the connection', async () => {
   const stop = new AbortController();
-  const body = await guardedFetch.download(
-    host.url('/endless'),
-    optionsWith({ signal: stop.signal }),
-  );
+  const options = optionsWith({ signal: stop.signal });
+  const body = await guardedFetch.download(host.url('/endless'), options);
   const reading = (async () => {
     for await (const _ of body) stop.abort(new Error('enough'));
   })();
@@ -68,10 +66,8 @@ test('an abort while the host is resolved rejects at once', async () => {
     asked.resolve();
     return new Promise<never>(() => {});
   };
-  const download = open({ resolve }, '').download(
-    'https://media.test/',
-    optionsWith({ signal: stop.signal }),
-  );
+  const options = optionsWith({ signal: stop.signal });
+  const download = open({ resolve }, '').download('https://media.test/', options);
   const outcome = assert.rejects(download, new Error('enough'));
   await asked.promise;
   stop.abort(new Error('enough'));
@@ -79,10 +75,8 @@ test('an abort while the host is resolved rejects at once', async () => {
 });
 
 test('at the deadline the connection of an unread body is closed, and a late read rejects', async () => {
-  const body = await guardedFetch.download(
-    host.url('/endless'),
-    optionsWith({ deadlineSeconds: 1.5 }),
-  );
+  const options = optionsWith({ deadlineSeconds: 1.5 });
+  const body = await guardedFetch.download(host.url('/endless'), options);
   await host.idle();
   await assert.rejects(readToEnd(body), { reason: 'too_slow' });
 });

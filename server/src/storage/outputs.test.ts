@@ -14,6 +14,7 @@ const { path: home, ...folder } = await temporaryFolder();
 const storage = diskStorage(path.join(home, 'objects'));
 
 const database = await createTestDatabase();
+const { db } = database;
 after(async () => {
   await database.close();
   await folder[Symbol.asyncDispose]();
@@ -27,7 +28,7 @@ async function makeFile(role: 'output' | 'poster') {
 
 async function statesOf(taskId: string): Promise<Record<string, string[]>> {
   const rows = await sql<{ role: string; states: string[] }>(
-    database.db,
+    db,
     `select role, array_agg(state order by created_at) as states
      from stored_objects where owner_id = $1 group by role`,
     [taskId],
@@ -36,7 +37,6 @@ async function statesOf(taskId: string): Promise<Record<string, string[]>> {
 }
 
 test('an output and its poster are registered, stored and made ready', async () => {
-  const { db } = database;
   const [video, poster] = [await makeFile('output'), await makeFile('poster')];
   const ids = await withOutputs({ db, storage }, 'task_1', [video, poster], async (put) => {
     assert.deepEqual(await statesOf('task_1'), { output: ['writing'], poster: ['writing'] });
@@ -49,30 +49,24 @@ test('an output and its poster are registered, stored and made ready', async () 
 });
 
 test('what an interrupted run left is marked for deletion, of this task only', async () => {
-  const { db } = database;
   const files = [await makeFile('output'), await makeFile('poster')];
   const interrupted = (taskId: string) =>
     withOutputs({ db, storage }, taskId, files, () => new Promise<never>(() => {}));
   void interrupted('task_2');
   void interrupted('task_3');
-  const written = async () => {
-    while ((await statesOf('task_2')).output === undefined) await new Promise(setImmediate);
-    while ((await statesOf('task_3')).output === undefined) await new Promise(setImmediate);
-  };
-  await written();
+  for (const id of ['task_2', 'task_3']) {
+    while ((await statesOf(id)).output === undefined) await new Promise(setImmediate);
+  }
   const video = await makeFile('output');
   await withOutputs({ db, storage }, 'task_2', [video], async (put) =>
     markReady(db, [await put(video)], 7),
   );
-  assert.deepEqual(await statesOf('task_2'), {
-    output: ['deleting', 'ready'],
-    poster: ['deleting'],
-  });
+  const left = { output: ['deleting', 'ready'], poster: ['deleting'] };
+  assert.deepEqual(await statesOf('task_2'), left);
   assert.deepEqual(await statesOf('task_3'), { output: ['writing'], poster: ['writing'] });
 });
 
 test('when the work fails, its files are deleted', async () => {
-  const { db } = database;
   const video = await makeFile('output');
   let id = '';
   const failing = withOutputs({ db, storage }, 'task_4', [video], async (put) => {
@@ -86,7 +80,6 @@ test('when the work fails, its files are deleted', async () => {
 });
 
 test('a file that was deleted before it was stored is deleted again', async () => {
-  const { db } = database;
   const [video, again] = [await makeFile('output'), await makeFile('output')];
   let id = '';
   const overtaken: Storage = {
@@ -110,7 +103,6 @@ test('a file that was deleted before it was stored is deleted again', async () =
 });
 
 test('a file that could not be stored is deleted later, when the store can not write it any more', async () => {
-  const { db } = database;
   const video = await makeFile('output');
   const silent: Storage = { ...storage, put: () => Promise.reject(new Error('no response')) };
   const failing = withOutputs({ db, storage: silent }, 'task_6', [video], (put) => put(video));

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import * as http from 'node:http';
 import * as https from 'node:https';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
@@ -56,7 +56,9 @@ export async function startMediaHost(
     behave(behaviours.get(path.replace(/\?.*/, '')), response);
   });
   const connections = watchConnections(server);
-  const port = await listen(server, options.port ?? 0, options.address ?? '127.0.0.1');
+  server.listen(options.port ?? 0, options.address ?? '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
   const scheme = options.tls === false ? 'http' : 'https';
   const url = (path: string, host = 'localhost') => `${scheme}://${host}:${port}${path}`;
   return {
@@ -102,14 +104,6 @@ async function createServer(tls: boolean): Promise<http.Server> {
     readFile(TEST_HOST_CERTIFICATE_FILE),
   ]);
   return https.createServer({ key, cert }).on('tlsClientError', () => {});
-}
-
-async function listen(server: http.Server, port: number, address: string): Promise<number> {
-  server.listen(port, address);
-  await once(server, 'listening');
-  const bound = server.address();
-  if (bound === null || typeof bound === 'string') throw new Error('not listening on a port');
-  return bound.port;
 }
 
 function watchConnections(server: http.Server): { open: Set<Socket>; count: number } {

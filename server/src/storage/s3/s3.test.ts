@@ -74,17 +74,20 @@ test('s3: expired credentials fail a put, and the next one succeeds with new one
   await putBytes(storage, BYTES);
 });
 
+/** Temporary credentials that the store knows. */
+function temporary(name: string) {
+  bucket.s3.credentials.push({ accessKey: name, secretKey: name, sessionToken: `${name}+b/c=` });
+  return { accessKeyId: name, secretAccessKey: name, sessionToken: `${name}+b/c=` };
+}
+
 test('s3: credentials that expire during an upload are renewed, and the put is repeated', async () => {
-  const session = (name: string) => ({ accessKey: name, secretKey: name, sessionToken: name });
-  bucket.s3.credentials.push(session('before'), session('renewed'));
-  let name = 'before';
+  const [before, renewed] = [temporary('before'), temporary('renewed')];
   const expiration = new Date(Date.now() + 3_600_000);
-  const credentials = async () => {
-    return { accessKeyId: name, secretAccessKey: name, sessionToken: name, expiration };
-  };
+  let current = before;
+  const credentials = async () => ({ ...current, expiration });
   const storage = await openS3Storage({ ...bucket, credentials, pauseMs: 1 });
   bucket.s3.expired.add('before');
-  name = 'renewed';
+  current = renewed;
   const id = await putBytes(storage, BYTES);
   assert.equal(String(await buffer(await storage.open(id))), '0123456789');
 });
@@ -137,10 +140,7 @@ test('s3: a start without the bucket says so', async () => {
 test('s3: a start leaves nothing in the bucket, and asks for each permission', async () => {
   const keys = () => [...bucket.objects.keys()];
   await openS3Storage(bucket);
-  assert.deepEqual(
-    keys().filter((key) => key.includes('probe')),
-    [],
-  );
+  assert.ok(!keys().some((key) => key.includes('probe')));
   for (const [method, permission] of [
     ['PUT', 's3:PutObject'],
     ['GET', 's3:GetObject'],
@@ -154,11 +154,7 @@ test('s3: a start leaves nothing in the bucket, and asks for each permission', a
 });
 
 test('s3: a link of temporary credentials works, and is known to end early', async () => {
-  const temporary = { accessKey: 'temporary', secretKey: 'other', sessionToken: 'a+b/c=' };
-  bucket.s3.credentials.push(temporary);
-  const { accessKey: accessKeyId, secretKey: secretAccessKey, sessionToken } = temporary;
-  const credentials = { accessKeyId, secretAccessKey, sessionToken };
-  const storage = await openS3Storage({ ...bucket, credentials });
+  const storage = await openS3Storage({ ...bucket, credentials: temporary('other') });
   const id = await putBytes(storage, BYTES);
   const link = await storage.presign?.(id, { seconds: 60, mediaType: 'a/b', fileName: 'a' });
   assert.equal(link?.lasts, false);

@@ -12,20 +12,11 @@ import { createWaiting } from '../src/tasks/waiting.ts';
 import { openWakeUps } from '../src/tasks/wake-ups.ts';
 import { parseBody } from './client.ts';
 import { makeCustomer } from './customer.ts';
-import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
+import { createTestDatabase, quiet } from './database.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /** The HTTP server of the service on its own database. There is no worker: tasks stay as created. */
-export interface TestApp {
-  app: FastifyInstance;
-  deps: AppDeps;
-  database: TestDatabase;
-  /** Where `app` listens on the loopback. */
-  url: string;
-  /** A new account with these paid credits. */
-  customer(credits: number): Promise<TestCustomer>;
-  close(): Promise<void>;
-}
+export type TestApp = Awaited<ReturnType<typeof openTestApp>>;
 
 interface TestAppOptions extends Partial<Pick<AppDeps, 'storage' | 'deliveryMode'>> {
   /** How uploads are received, if not as the service does. */
@@ -39,7 +30,7 @@ interface TestAppOptions extends Partial<Pick<AppDeps, 'storage' | 'deliveryMode
 export const PUBLIC_URL = 'http://localhost:8080';
 
 /** Builds the app as the service does; it listens on a free port. */
-export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp> {
+export async function openTestApp(options: TestAppOptions = {}) {
   const database = await createTestDatabase();
   const folder = await temporaryFolder();
   const { db } = database;
@@ -85,8 +76,10 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
     app,
     deps,
     database,
+    /** Where `app` listens on the loopback. */
     url,
-    customer: async (credits) => {
+    /** A new account with these paid credits. */
+    customer: async (credits: number) => {
       const { accountId, secret } = await makeCustomer(db, credits);
       return testCustomer({ app, db, accountId, secret });
     },
@@ -99,15 +92,7 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
 }
 
 /** An account that sends requests, with a new API key whenever a rate window is full. */
-export interface TestCustomer {
-  accountId: string;
-  /** An Authorization header for one request, whose API key is below its rate limit. */
-  authorization(): Promise<string>;
-  /** Sends any request, with an Authorization header unless it brings one. */
-  send(request: InjectOptions): Promise<ParsedResponse>;
-  /** POST /video/generations; sends a text or bytes unchanged, other bodies as JSON. */
-  create(body: unknown, headers?: Record<string, string>): Promise<ParsedResponse>;
-}
+export type TestCustomer = ReturnType<typeof testCustomer>;
 
 /** A response, with its JSON body parsed. */
 export interface ParsedResponse {
@@ -125,7 +110,7 @@ type CustomerDeps = Pick<AppDeps, 'db'> & {
   secret: string;
 };
 
-function testCustomer({ app, db, accountId, secret }: CustomerDeps): TestCustomer {
+function testCustomer({ app, db, accountId, secret }: CustomerDeps) {
   let current = secret;
   let sent = 0;
   const authorization = async () => {
@@ -142,9 +127,12 @@ function testCustomer({ app, db, accountId, secret }: CustomerDeps): TestCustome
   };
   return {
     accountId,
+    /** An Authorization header for one request, whose API key is below its rate limit. */
     authorization,
+    /** Sends any request, with an Authorization header unless it brings one. */
     send,
-    create: (body, headers = {}) =>
+    /** POST /video/generations; sends a text or bytes unchanged, other bodies as JSON. */
+    create: (body: unknown, headers: Record<string, string> = {}) =>
       send({
         method: 'POST',
         url: '/api/v1/video/generations',

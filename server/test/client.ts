@@ -8,11 +8,7 @@ export interface ApiResponse {
   body: any;
 }
 
-export interface Client {
-  create(body: unknown, idempotencyKey?: string): Promise<ApiResponse>;
-  task(id: string): Promise<ApiResponse>;
-  credits(): Promise<ApiResponse>;
-}
+export type Client = ReturnType<typeof client>;
 
 /** The body of a create with the lowest price: 60 credits. */
 export const SMALLEST = {
@@ -24,10 +20,10 @@ export const SMALLEST = {
 };
 
 /** A small client of the public API. */
-export function client(url: string, secret: string): Client {
+export function client(url: string, secret: string) {
   const headers = { authorization: `Bearer ${secret}` };
   return {
-    create: (body, idempotencyKey = crypto.randomUUID()) =>
+    create: (body: unknown, idempotencyKey: string = crypto.randomUUID()) =>
       send(`${url}/api/v1/video/generations`, {
         method: 'POST',
         headers: {
@@ -37,7 +33,7 @@ export function client(url: string, secret: string): Client {
         },
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }),
-    task: (id) => send(`${url}/api/v1/tasks/${encodeURIComponent(id)}`, { headers }),
+    task: (id: string) => send(`${url}/api/v1/tasks/${encodeURIComponent(id)}`, { headers }),
     credits: () => send(`${url}/api/v1/credits`, { headers }),
   };
 }
@@ -46,11 +42,7 @@ export function client(url: string, secret: string): Client {
 export async function send(url: string, init: RequestInit): Promise<ApiResponse> {
   const response = await fetch(url, init);
   const text = await response.text();
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: parseBody(text),
-  };
+  return { status: response.status, headers: response.headers, body: parseBody(text) };
 }
 
 /**

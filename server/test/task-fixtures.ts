@@ -10,10 +10,10 @@ import type { Binding, CheckedRequest } from '../src/tasks/create/new-task.ts';
 import { FREE } from '../src/tasks/lease.ts';
 import { TASK_COLUMNS, type Task } from '../src/tasks/task.ts';
 import { LEASE_SECONDS, moveNow } from '../src/tasks/transitions.ts';
-import { openWakeUps, type WakeUps } from '../src/tasks/wake-ups.ts';
+import { openWakeUps } from '../src/tasks/wake-ups.ts';
 import { type SubmitStepDeps, submitTask } from '../src/worker/submit.ts';
 import { makeCustomer } from './customer.ts';
-import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
+import { createTestDatabase, quiet } from './database.ts';
 import { requestOf } from './requests.ts';
 import { until } from './until.ts';
 
@@ -22,23 +22,21 @@ export const REQUEST = requestOf({ prompt: 'A lighthouse at dawn' });
 export const PRICE = { credits: 250, version: 1 };
 
 /** A database of its own, and what a create needs. */
-export interface TaskFixture {
-  database: TestDatabase;
-  db: Database;
-  wakeUps: WakeUps;
-  deps: CreateDeps;
-  close(): Promise<void>;
-  /** Closes, and asserts that the audit finds nothing after all that the tests did. */
-  closeAudited(): Promise<void>;
-}
+export type TaskFixture = Awaited<ReturnType<typeof openTaskFixture>>;
 
 type MakerFixture = Pick<TaskFixture, 'db' | 'deps'>;
 
-export async function openTaskFixture(): Promise<TaskFixture> {
+export async function openTaskFixture() {
   const database = await createTestDatabase();
   const { db, url } = database;
   const wakeUps = openWakeUps({ url, db, log: quiet });
-  const deps = { db, wakeUps, log: quiet, providerName: 'scripted', createWaitSeconds: 20 };
+  const deps: CreateDeps = {
+    db,
+    wakeUps,
+    log: quiet,
+    providerName: 'scripted',
+    createWaitSeconds: 20,
+  };
   const close = () => database.close();
   return {
     database,
@@ -46,6 +44,7 @@ export async function openTaskFixture(): Promise<TaskFixture> {
     wakeUps,
     deps,
     close,
+    /** Closes, and asserts that the audit finds nothing after all that the tests did. */
     async closeAudited() {
       const books = await audit(db);
       await close();

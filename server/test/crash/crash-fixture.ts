@@ -1,10 +1,10 @@
 import path from 'node:path';
 import type { Database } from '../../src/database/database.ts';
-import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { createTestDatabase } from '../database.ts';
 import { imageBytes } from '../media/media-fixture.ts';
-import { type Behaviour, type MediaHost, startMediaHost } from '../media/media-host.ts';
+import { startMediaHost } from '../media/media-host.ts';
 import { type KeyTask, tasksOfKey } from '../service/end-state.ts';
-import { startWebhookReceiver, type WebhookReceiver } from '../service/webhook-receiver.ts';
+import { startWebhookReceiver } from '../service/webhook-receiver.ts';
 import { simulatedBucket } from '../storage/simulated-bucket.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
@@ -17,21 +17,7 @@ export const CRASHING_SERVICE = [new URL('./crashing-service.ts', import.meta.ur
 const PAST_LEASES_SECONDS = 11;
 
 /** A database, a data folder and a client's media host that outlive the services that use them. */
-export interface CrashFixture extends AsyncDisposable {
-  database: TestDatabase;
-  dataDir: string;
-  /** A request for the shortest and smallest video. */
-  body: object;
-  env: Record<string, string>;
-  host: MediaHost;
-  receiver: WebhookReceiver;
-  /** The data folder, or the ids of what is in the bucket. */
-  stored: string | (() => string[]);
-  /** How the host serves a picture. */
-  picture: Extract<Behaviour, { kind: 'bytes' }>;
-  /** Moves the database's clock past all leases. */
-  expireLeases(): Promise<void>;
-}
+export type CrashFixture = Awaited<ReturnType<typeof openCrashFixture>>;
 
 /** Waits until the newest task of the key is in one of these phases. */
 export async function untilPhase(db: Database, key: string, ...phases: string[]): Promise<KeyTask> {
@@ -45,7 +31,7 @@ export async function untilPhase(db: Database, key: string, ...phases: string[])
 type CrashMode = 'text-to-video' | 'image-to-video';
 
 /** @param hasBucket whether the services store files in a bucket */
-export async function openCrashFixture(mode: CrashMode, hasBucket = false): Promise<CrashFixture> {
+export async function openCrashFixture(mode: CrashMode, hasBucket = false) {
   const database = await createTestDatabase();
   const folder = await temporaryFolder();
   const host = await startMediaHost();
@@ -60,8 +46,11 @@ export async function openCrashFixture(mode: CrashMode, hasBucket = false): Prom
     dataDir,
     host,
     receiver,
+    /** The data folder, or the ids of what is in the bucket. */
     stored: bucket ? () => idsIn(bucket) : dataDir,
+    /** How the host serves a picture. */
     picture,
+    /** A request for the shortest and smallest video. */
     body: {
       mode,
       model: 'video-2.0-mini',
@@ -85,6 +74,7 @@ export async function openCrashFixture(mode: CrashMode, hasBucket = false): Prom
         AWS_SECRET_ACCESS_KEY: bucket.credentials.secretAccessKey,
       }),
     },
+    /** Moves the database's clock past all leases. */
     async expireLeases() {
       clockSeconds += PAST_LEASES_SECONDS;
       await database.setClock(clockSeconds);

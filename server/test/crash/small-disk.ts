@@ -7,21 +7,15 @@ const run = promisify(execFile);
 const CHUNK = Buffer.alloc(2 ** 20);
 
 /** A folder for the service's files, on a disk of its own where one can be mounted. */
-export interface SmallDisk extends AsyncDisposable {
-  path: string;
-  /** Why it can't be filled, for the report of the tests; undefined when it can. */
-  excuse: string | undefined;
-  /** Fills it, to the last byte or until so many are left; the returned function frees it. */
-  fill(leftBytes?: number): Promise<() => Promise<void>>;
-}
-
-export async function mountSmallDisk(folder: string, sizeBytes: number): Promise<SmallDisk> {
+export async function mountSmallDisk(folder: string, sizeBytes: number) {
   await mkdir(folder);
   const excuse = await mount(folder, sizeBytes);
   const ballast = path.join(folder, 'ballast');
   return {
     path: folder,
+    /** Why it can't be filled, for the report of the tests; undefined when it can. */
     excuse,
+    /** Fills it, to the last byte or until so many are left; the returned function frees it. */
     async fill(leftBytes = 0) {
       await fillUp(ballast);
       const { size } = await stat(ballast);

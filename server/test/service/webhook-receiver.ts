@@ -11,21 +11,14 @@ export interface ReceivedEvent {
   body: string;
 }
 
-/** A customer's server for webhooks, on the loopback. */
-export interface WebhookReceiver {
-  /** Its `host:port`, for OUTBOUND_ALLOW. */
-  host: string;
-  url: string;
-  /** In the order of their arrival; an event that came twice is there twice. */
-  received: ReceivedEvent[];
-  close(): Promise<void>;
-}
-
-/** @param respond sends the response to a POST; 204 when not given */
+/**
+ * A customer's server for webhooks, on the loopback.
+ * @param respond sends the response to a POST; 204 when not given
+ */
 export async function startWebhookReceiver(
   respond: (response: ServerResponse, event: ReceivedEvent) => unknown = (response) =>
     response.writeHead(204).end(),
-): Promise<WebhookReceiver> {
+) {
   const received: ReceivedEvent[] = [];
   const server = createServer(async (request, response) => {
     let body = '';
@@ -39,8 +32,10 @@ export async function startWebhookReceiver(
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
+    /** Its `host:port`, for OUTBOUND_ALLOW. */
     host,
     url: `http://${host}/hook`,
+    /** In the order of their arrival; an event that came twice is there twice. */
     received,
     async close() {
       server.closeAllConnections();

@@ -7,7 +7,7 @@ import {
   type Transaction,
   whether,
 } from '../database/database.ts';
-import { lockAccount } from './accounts.ts';
+import { enableAccount, lockAccount } from './accounts.ts';
 
 const GRACE_DAYS = 7;
 
@@ -22,20 +22,13 @@ export const beginClosing = queryValue<[accountId: string], Date | undefined, Tr
   undefined,
 );
 
-const reopen = whether<[accountId: string], Transaction>(
-  'closing_reopen',
-  `with closing as (delete from account_closings where account_id = $1 returning account_id)
-   update accounts set disabled_at = null where id in (select account_id from closing)
-   returning id`,
-);
-
 /**
  * Enables an account that its owner has closed.
  * @returns false if its owner has not closed it, or the grace period is over
  */
 export async function reopenAccount(tx: Transaction, accountId: string): Promise<boolean> {
   await lockAccount(tx, accountId);
-  return reopen(tx, accountId);
+  return (await withdrawClosing(tx, accountId)) && enableAccount(tx, accountId);
 }
 
 /** The closed accounts whose grace period is over. */

@@ -36,13 +36,8 @@ function call(
 
 /** The calls that Framewright uses, as documented at docs.stripe.com/api. */
 export const CALLS: readonly Call[] = [
-  call('POST', 'customers', ['email', 'metadata[*]'], (state, _id, params) =>
-    state.add('customer', {
-      email: textOf(params, 'email') ?? null,
-      metadata: metadataOf(params),
-      invoice_settings: { default_payment_method: null },
-      balance: 0,
-    }),
+  call('POST', 'customers', ['email', 'metadata[*]'], (state) =>
+    state.add('customer', { invoice_settings: { default_payment_method: null }, balance: 0 }),
   ),
   {
     ...call('GET', 'account', [], ({ account }) => ({ id: account, object: 'account' })),
@@ -265,7 +260,7 @@ function createPortalConfiguration(state: State, _id: string, params: Params): o
   for (const price of prices) activePrice(state, price, 'features');
   const scheduled = entriesOf(membersOf(update, 'schedule_at_period_end'), 'conditions');
   const at_period_end = scheduled.map((entry) => required(entry, 'type'));
-  return state.add('billing_portal.configuration', { active: true, prices, at_period_end });
+  return state.add('billing_portal.configuration', { active: true, at_period_end });
 }
 
 function createPortalSession(state: State, _id: string, params: Params): object {

@@ -30,9 +30,6 @@ export function lineOf(wanted: Wanted): InvoiceLine {
     amount: isIncluded ? amount - off : amount,
     quantity,
     period,
-    currency: price.currency,
-    description: price.product_name,
-    discounts: coupon?.isOfItem && shown ? [shown] : [],
     discount_amounts: shown ? [{ amount: isIncluded ? 0 : off, discount: shown }] : [],
     parent: {
       type: 'subscription_item_details',

@@ -12,8 +12,6 @@ export type Metadata = Record<string, string>;
 
 interface Customer extends Base {
   object: 'customer';
-  email: string | null;
-  metadata: Metadata;
   invoice_settings: { default_payment_method: string | null };
   /** Below zero: what the next invoices take first. Above: what the next invoice charges too. */
   balance: number;
@@ -39,10 +37,8 @@ export interface Coupon {
 
 export interface PaymentMethod extends Base {
   object: 'payment_method';
-  type: 'card';
   /** null: it was removed, and can't be charged any more. */
   customer: string | null;
-  card: { brand: string; last4: string };
   /** Not of Stripe: whether the bank declines it from now on. */
   declines: boolean;
 }
@@ -98,11 +94,9 @@ export interface Charge extends Base {
   amount: number;
   amount_refunded: number;
   currency: string;
-  refunded: boolean;
   disputed: boolean;
   payment_intent: string;
   receipt_url: string;
-  metadata: Metadata;
   balance_transaction: string;
 }
 
@@ -171,11 +165,8 @@ export interface InvoiceLine {
   id: string;
   /** Before discounts; of a proration after them, unless they are itemized. */
   amount: number;
-  currency: string;
-  description: string;
   quantity: number;
   period: { start: number; end: number };
-  discounts: string[];
   discount_amounts: Array<{ amount: number; discount: string }>;
   parent: {
     type: 'subscription_item_details';
@@ -220,17 +211,12 @@ export interface InvoicePayment {
   status: 'open' | 'paid' | 'canceled';
   /** Null until it is paid. */
   amount_paid: number | null;
-  amount_requested: number;
-  /** The one that Stripe makes, and tries with the customer's card. */
-  is_default: boolean;
   payment: { type: 'payment_intent'; payment_intent: string };
 }
 
 interface PortalConfiguration extends Base {
   object: 'billing_portal.configuration';
   active: boolean;
-  /** Not of Stripe: the prices that a subscription may change to. */
-  prices: string[];
   /** Not of Stripe: which changes wait for the end of the period. */
   at_period_end: string[];
 }

@@ -1,9 +1,9 @@
 import { completeSession } from './checkout.ts';
 import { noSuch } from './form.ts';
-import type { Price, Subscription } from './objects.ts';
-import { cardOf, completePayment, openPayment, saveCard } from './payments.ts';
+import type { Subscription } from './objects.ts';
+import { completePayment, openPayment } from './payments.ts';
 import type { State } from './state.ts';
-import { cancelAtEnd, changePrice, retryInvoices } from './subscriptions.ts';
+import { cancelAtEnd } from './subscriptions.ts';
 
 /** What a page answers: HTML, or the address where the browser goes next. */
 export type PageResponse = { html: string } | { location: string };
@@ -53,53 +53,21 @@ function portalPage(state: State, id: string, action: string | undefined): PageR
   const [subscription] = state
     .all('subscription')
     .filter((one) => one.customer === customer && one.status !== 'canceled');
-  if (action !== undefined) {
-    act(state, { action, customer, subscription });
+  if (action === 'cancel' && subscription) {
+    cancelAtEnd(state, subscription.id, true);
     return { location: session.url };
   }
-  const { prices } = state.get('billing_portal.configuration', session.configuration);
-  const offered = prices.map((price) => state.get('price', price));
-  const card = cardOf(state, customer);
-  const pays = card?.declines ? 'declined' : 'accepted';
   return html(
     'Customer Portal',
-    `${subscription ? described(subscription, offered) : '<p>No subscription.</p>'}
-    <p>${card ? `The saved card is ${pays}.` : 'No card is saved.'}</p>
-    ${button('card-works', 'Use a card that works')}
-    ${button('card-fails', 'Use a card that is declined')}
+    `${subscription ? described(subscription) : '<p>No subscription.</p>'}
     ${button('return', 'Return')}`,
   );
 }
 
-function described(subscription: Subscription, offered: Price[]): string {
-  const current = subscription.items.data[0]?.price;
-  const others = offered.filter(({ id }) => id !== current?.id);
-  const changes = others.map(({ id, product_name: name }) =>
-    button(`plan:${id}`, `Change to ${name}`),
-  );
-  const ends = subscription.cancel_at_period_end;
-  return `<h2>${escaped(current?.product_name ?? '')}</h2><p>${subscription.status}${
-    ends ? ', ends with the period' : ''
-  }</p>
-    ${changes.join(' ')}
-    ${ends ? button('resume', 'Do not cancel') : button('cancel', 'Cancel at the period’s end')}`;
-}
-
-function act(
-  state: State,
-  given: { action: string; customer: string; subscription: Subscription | undefined },
-): void {
-  const { action, customer, subscription } = given;
-  if (action === 'card-works' || action === 'card-fails') {
-    saveCard(state, customer).declines = action === 'card-fails';
-    if (subscription) retryInvoices(state, subscription.id);
-  }
-  if (!subscription) return;
-  if (action === 'cancel') cancelAtEnd(state, subscription.id, true);
-  if (action === 'resume') cancelAtEnd(state, subscription.id, false);
-  if (action.startsWith('plan:')) {
-    changePrice(state, subscription.id, state.get('price', action.slice('plan:'.length)));
-  }
+function described({ items, status, cancel_at_period_end: ends }: Subscription): string {
+  return `<h2>${escaped(items.data[0]?.price.product_name ?? '')}</h2>
+    <p>${status}${ends ? ', ends with the period' : ''}</p>
+    ${ends ? '' : button('cancel', 'Cancel at the period’s end')}`;
 }
 
 function button(action: string, label: string): string {

@@ -61,13 +61,11 @@ export function completePayment(
     state.emit('payment_intent.payment_failed', intent);
     return intent;
   }
-  const { amount, currency, metadata } = intent;
+  const { amount, currency } = intent;
   const charge = state.add('charge', {
     amount,
     amount_refunded: 0,
     currency,
-    refunded: false,
-    metadata,
     receipt_url: '',
     disputed: false,
     payment_intent: intent.id,
@@ -133,7 +131,6 @@ function countRefunds(state: State, charge: Charge): void {
   );
   const before = charge.amount_refunded;
   charge.amount_refunded = sumOf(counted);
-  charge.refunded = charge.amount_refunded === charge.amount;
   if (charge.amount_refunded > before) state.emit('charge.refunded', charge);
 }
 
@@ -158,9 +155,7 @@ export function chargeOf(state: State, paymentId: string): Charge {
 export function saveCard(state: State, customerId: string): PaymentMethod {
   const customer = state.get('customer', customerId);
   const method = state.add('payment_method', {
-    type: 'card',
     customer: customerId,
-    card: { brand: 'visa', last4: '4242' },
     declines: false,
   });
   customer.invoice_settings.default_payment_method = method.id;

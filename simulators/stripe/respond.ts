@@ -83,12 +83,11 @@ interface Parts {
   modes: ReturnType<typeof openModes>;
   faults: Faults;
   chance: () => number;
-  calls: Map<string, number>;
 }
 
 /** A call of the API. The same Idempotency-Key gets the same response, without more work. */
 export function respondToCall(
-  { modes, calls, faults, chance }: Parts,
+  { modes, faults, chance }: Parts,
   request: IncomingMessage,
   { url, body }: { url: URL; body: string },
 ): ApiResponse | 'lost' {
@@ -103,7 +102,6 @@ export function respondToCall(
   const mode = modes.of(secret);
   const name = `${method} ${found.path.source.replace('([^/]+)', ':id').replaceAll(/[\\^$]/g, '')}`;
   const work = () => {
-    calls.set(name, (calls.get(name) ?? 0) + 1);
     const [, id = ''] = found.path.exec(url.pathname) ?? [];
     return workOf(mode.state, found, { id, text: method === 'POST' ? body : url.search });
   };

@@ -22,7 +22,7 @@ export async function startSimulatedStripe(options: { port?: number; chance?: ()
   const webhooks = createWebhooks(chance);
   const faults: Faults = { next: [], share: {} };
   const modes = openModes(webhooks.emit);
-  const parts = { modes, faults, chance, calls: new Map<string, number>() };
+  const parts = { modes, faults, chance };
   const server = createServer((request, response) => {
     void serve(parts, request, response).catch(() => response.destroy());
   });
@@ -41,8 +41,6 @@ export async function startSimulatedStripe(options: { port?: number; chance?: ()
     stateOf,
     webhooks,
     faults,
-    /** How many calls of the API arrived, by method and path without ids. */
-    calls: parts.calls,
     /** The fault befalls the next calls that it fits. */
     failNext,
     /** The next responses of writing calls are lost after their work is done. */

@@ -183,14 +183,12 @@ function chargeInvoice(
   return intent.status === 'succeeded';
 }
 
-function paymentOf(intent: PaymentIntent, is_default = true): InvoicePayment {
+function paymentOf(intent: PaymentIntent): InvoicePayment {
   const isPaid = intent.status === 'succeeded';
   return {
     id: newObjectId('inpay_'),
     object: 'invoice_payment',
-    is_default,
     status: isPaid ? 'paid' : 'open',
-    amount_requested: intent.amount,
     amount_paid: isPaid ? intent.amount : null,
     payment: { type: 'payment_intent', payment_intent: intent.id },
   };
@@ -209,7 +207,7 @@ export function payInParts(state: State, invoiceId: string, amounts: number[]): 
   const parts = amounts.map((amount) =>
     pay(state, { amount, currency, customer, method: undefined, metadata: {} }),
   );
-  payments.data.push(...parts.map((part) => paymentOf(part, false)));
+  payments.data.push(...parts.map(paymentOf));
   endInvoice(state, made);
   return parts;
 }
@@ -287,20 +285,20 @@ export function expireIncomplete(state: State, id: string): void {
 
 /**
  * Changes the plan now: the rest of the period is credited as it was paid, and charged at once.
- * @param passed which share of the period has passed; by default, by the clock
+ * @param passed which share of the period has passed
  */
 export function changePrice(
   state: State,
   id: string,
   price: Price,
-  passed?: number,
+  passed = 0,
   quantity = 1,
 ): Invoice {
   const subscription = state.get('subscription', id);
   const item = itemOf(subscription);
   const { current_period_start: first, current_period_end: end } = item;
-  const start = passed === undefined ? nowSeconds() : first + Math.round(passed * (end - first));
-  const share = Math.max(0, end - start) / (end - first);
+  const start = first + Math.round(passed * (end - first));
+  const share = (end - start) / (end - first);
   const period = { start, end };
   const back = credited(subscription, period);
   Object.assign(item, { price, quantity });

@@ -109,12 +109,7 @@ async function assertOneTask(accountId: string, taskId: string, available = PRIC
 }
 
 /** A database with one connection, through a proxy that cuts it. */
-interface CutDatabase extends AsyncDisposable {
-  db: Database;
-  proxy: CuttingProxy;
-}
-
-async function openCutDatabase(address: string): Promise<CutDatabase> {
+async function openCutDatabase(address: string) {
   const url = new URL(address);
   const proxy = await openCuttingProxy(new URL(address), isPostgresDone);
   url.host = `127.0.0.1:${proxy.port}`;
@@ -182,9 +177,9 @@ function countLost(tally: Tally, { lost, isDone }: { lost: CutOutcome[]; isDone:
 }
 
 /** Creates through the client's own database connection; `lost` if the create is to be retried. */
-async function createThrough(client: CutDatabase, binding: Binding): Promise<Created | 'lost'> {
+async function createThrough(own: Database, binding: Binding): Promise<Created | 'lost'> {
   try {
-    return await createTask({ ...api.deps, db: client.db }, requestFor(binding));
+    return await createTask({ ...api.deps, db: own }, requestFor(binding));
   } catch (error) {
     if (error instanceof ApiError && error.code === 'service_busy') return 'lost';
     throw error;
@@ -221,7 +216,7 @@ testRetries(
     const connect = () => sql(through.db, 'select 1');
     const { response, lost } = await retryUntilResponse(
       { proxy: through.proxy, cuts: cutsFor(strategy, random, 4), connect },
-      () => createThrough(through, binding),
+      () => createThrough(through.db, binding),
     );
     await assertOneTask(accountId, response.task.id);
     return { lost, isDone: response.kind === 'replayed' };

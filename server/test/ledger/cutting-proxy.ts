@@ -13,23 +13,17 @@ export type Cut = { at: 'request'; nth: number; share: number } | { at: 'respons
  */
 export type CutOutcome = 'uncut' | 'unsent' | 'unknown' | 'responded';
 
-/** A TCP proxy that cuts connections on command. */
-export interface CuttingProxy extends AsyncDisposable {
-  port: number;
-  /** Makes the next cut, once, on any connection. */
-  cutNext(cut: Cut): void;
-  /** Cancels a cut that has not happened. @returns the outcome */
-  endCut(): CutOutcome;
-}
+export type CuttingProxy = Awaited<ReturnType<typeof openCuttingProxy>>;
 
 /**
+ * Opens a TCP proxy that cuts connections on command.
  * @param target its host and port, as in a URL
  * @param isDone whether a piece of data from the server says that the work is done and committed
  */
 export async function openCuttingProxy(
   target: { hostname: string; port: string },
   isDone: (piece: Buffer) => boolean,
-): Promise<CuttingProxy> {
+) {
   const sockets = new Set<Socket>();
   let pending: Cut | undefined;
   let outcome: CutOutcome = 'uncut';
@@ -61,11 +55,13 @@ export async function openCuttingProxy(
   const address = server.address();
   return {
     port: typeof address === 'object' && address ? address.port : 0,
-    cutNext(cut) {
+    /** Makes the next cut, once, on any connection. */
+    cutNext(cut: Cut) {
       pending = cut;
       outcome = 'uncut';
     },
-    endCut() {
+    /** Cancels a cut that has not happened. */
+    endCut(): CutOutcome {
       pending = undefined;
       return outcome;
     },

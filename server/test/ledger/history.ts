@@ -78,12 +78,8 @@ async function resultOf(db: Database, prefix: string, request: LedgerRequest): P
 async function book(db: Database, prefix: string, movement: Movement): Promise<boolean> {
   const { accountId, credits } = movement;
   if ('reference' in movement) {
-    const given = {
-      accountId,
-      credits,
-      kind: movement.kind,
-      reference: prefix + movement.reference,
-    };
+    const { kind, reference } = movement;
+    const given = { accountId, credits, kind, reference: prefix + reference };
     return movement.type === 'grant' ? grant(db, given) : adjust(db, { ...given, note: 'a test' });
   }
   const reservation = { accountId, taskId: prefix + movement.task, credits };
@@ -97,10 +93,9 @@ async function book(db: Database, prefix: string, movement: Movement): Promise<b
 /** @throws AssertionError for an error that is no refusal */
 function refusalOf(request: LedgerRequest, error: unknown): CallResult {
   if (error instanceof ApiError && error.code === 'insufficient_credits') return 'insufficient';
-  if (error instanceof UsageError && /fewer available credits/.test(error.message))
-    return 'insufficient';
-  if (error instanceof UsageError && /used with other values/.test(error.message))
-    return 'conflict';
+  const { message } = error instanceof UsageError ? error : { message: '' };
+  if (/fewer available credits/.test(message)) return 'insufficient';
+  if (/used with other values/.test(message)) return 'conflict';
   const constraint = violatedConstraint(error);
   if (constraint === 'ledger_transfers_reference_key') return 'conflict';
   // A second settlement may meet the balance before it meets the reference of the first.

@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
 import type { Database } from '../../src/database/database.ts';
 import type { KindBalances } from '../../src/ledger/overview.ts';
 import type { CreditKind } from '../../src/ledger/transfer.ts';
 import { sql } from '../task-fixtures.ts';
-import {
-  type LedgerCall,
-  type LedgerHistory,
-  type LedgerRequest,
-  type Movement,
-  movementName,
-} from './history.ts';
+import { type LedgerCall, type LedgerHistory, type Movement, movementName } from './history.ts';
 
 /** All balances of one account and kind, in the ledger's order; a state is an index into them. */
 interface Timeline {
@@ -119,14 +114,8 @@ function afterMovement({ booked }: Ledger, { states }: Timeline, movement: Movem
   return { available: available + back, reserved: reserved - credits };
 }
 
-function movementOf({
-  account_id: accountId,
-  kind,
-  source,
-  credits,
-  reason,
-  reference,
-}: Entry): Movement {
+function movementOf(entry: Entry): Movement {
+  const { account_id: accountId, kind, source, credits, reason, reference } = entry;
   const name = Number(/\d+$/.exec(reference)?.[0]);
   if (reason === 'reserve' || reason === 'capture' || reason === 'refund') {
     return { type: reason, accountId, task: name, credits };
@@ -160,11 +149,6 @@ function ownersOf({ booked }: Ledger, calls: LedgerCall[]): Map<LedgerCall, Book
   return owners;
 }
 
-function isSame(request: LedgerRequest, movement: Movement): boolean {
-  const members = Object.entries(movement);
-  return members.every(([member, value]) => Reflect.get(request, member) === value);
-}
-
 function momentsOf(calls: LedgerCall[]): { call: LedgerCall; isSending: boolean }[] {
   const moments = calls.flatMap((call) => [
     { call, isSending: true, at: call.sentAt },
@@ -186,7 +170,7 @@ function constraintsOf(call: LedgerCall, ledger: Ledger): Constraint[] {
     assert.ok(typeof result === 'object');
     return (['paid', 'promotional'] as const).map((kind) => {
       const timeline = timelineOf(ledger, accountId, kind);
-      return { timeline, fits: (state) => isEqual(timeline.states[state], result[kind]) };
+      return { timeline, fits: (state) => isDeepStrictEqual(timeline.states[state], result[kind]) };
     });
   }
   const named = ledger.booked.get(movementName(request));
@@ -195,12 +179,8 @@ function constraintsOf(call: LedgerCall, ledger: Ledger): Constraint[] {
   if (result === 'booked')
     return [{ timeline: named.timeline, fits: (state) => state === named.state }];
   if ('reference' in request)
-    assert.equal(isSame(request, named.movement), result === 'repeated', show(call));
+    assert.equal(isDeepStrictEqual(request, named.movement), result === 'repeated', show(call));
   return [{ timeline: named.timeline, fits: (state) => state >= named.state }];
-}
-
-function isEqual(balance: KindBalances | undefined, other: KindBalances): boolean {
-  return balance?.available === other.available && balance.reserved === other.reserved;
 }
 
 /** Too few credits. For an adjustment its name is checked first, so it was not booked yet either. */

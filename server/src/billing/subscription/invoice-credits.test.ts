@@ -247,9 +247,8 @@ function lived([first, ...changes]: [Change, ...Change[]], tax_percent: number) 
     plans.set(made.id, plan);
     return made;
   };
-  const person = { email: null, metadata: {}, balance: 0, tax_percent };
   const invoice_settings = { default_payment_method: null };
-  const { id: customer } = state.add('customer', { ...person, invoice_settings });
+  const { id: customer } = state.add('customer', { balance: 0, tax_percent, invoice_settings });
   saveCard(state, customer);
   setCoupon(state, customer, first.coupon);
   const { id } = beginSubscription(state, { customer, price: priceOf(first), metadata: {} });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
+import { makeCustomer } from '../../test/customer.ts';
 import { createTestDatabase, quiet } from '../../test/database.ts';
 import { ledgerProblems } from '../../test/ledger/ledger-problems.ts';
 import { reserve } from '../../test/ledger/reserve.ts';
 import { sql } from '../../test/task-fixtures.ts';
-import { createAccount } from '../accounts/accounts.ts';
 import { violatedConstraint } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { clawBack, takeBackUpTo } from './debts.ts';
@@ -25,9 +25,7 @@ after(async () => {
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
-function openAccount(): Promise<string> {
-  return createAccount(db, `${crypto.randomUUID()}@example.com`);
-}
+const openAccount = async () => (await makeCustomer(db, 0)).accountId;
 
 /** Grants paid credits, which expire after this time on the machine's clock if it is given. */
 async function give(accountId: string, credits: number, seconds?: number): Promise<string> {
@@ -44,13 +42,13 @@ async function reserveNow(accountId: string, credits: number): Promise<string> {
   return taskId;
 }
 
-async function settleNow(
-  accountId: string,
-  taskId: string,
-  credits: number,
-  outcome: 'capture' | 'refund',
-): Promise<void> {
-  await db.transaction((tx) => settle(tx, outcome, [{ accountId, taskId, credits }]));
+async function refund(accountId: string, taskId: string, credits: number): Promise<void> {
+  await db.transaction((tx) => settle(tx, 'refund', [{ accountId, taskId, credits }]));
+}
+
+async function spend(accountId: string, credits: number): Promise<void> {
+  const taskId = await reserveNow(accountId, credits);
+  await db.transaction((tx) => settle(tx, 'capture', [{ accountId, taskId, credits }]));
 }
 
 async function bringPaidUpToDate(accountId: string): Promise<void> {
@@ -65,12 +63,13 @@ async function paid(accountId: string): Promise<{ available: number; reserved: n
   return (await balances(db, accountId)).paid;
 }
 
-async function transfersOf(accountId: string, reason: string) {
+/** What has expired. */
+async function expiriesOf(accountId: string) {
   return sql<{ reference: string; credits: number; source: string }>(
     db,
     `select reference, credits, source from ledger_transfers
-     where account_id = $1 and reason = $2 order by id`,
-    [accountId, reason],
+     where account_id = $1 and reason = 'expire' order by id`,
+    [accountId],
   );
 }
 
@@ -87,18 +86,17 @@ test('credits that have expired can’t be reserved, also if no process has swep
   await assert.rejects(reserveNow(accountId, 31), { code: 'insufficient_credits' });
   await reserveNow(accountId, 30);
   assert.deepEqual(await paid(accountId), { available: 0, reserved: 30 });
-  assert.equal((await transfersOf(accountId, 'expire'))[0]?.credits, 100);
+  assert.equal((await expiriesOf(accountId))[0]?.credits, 100);
 });
 
 test('a sweep takes what is left of an expired lot, once', async () => {
   const accountId = await openAccount();
   const reference = await give(accountId, 100, HOUR);
-  const taskId = await reserveNow(accountId, 30);
-  await settleNow(accountId, taskId, 30, 'capture');
+  await spend(accountId, 30);
   await database.setClock(HOUR + 1);
   await Promise.all([sweep(), sweep(), sweep()]);
   const expiry = { reference: `expire:grant:${reference}`, credits: 70, source: 'available' };
-  assert.deepEqual(await transfersOf(accountId, 'expire'), [expiry]);
+  assert.deepEqual(await expiriesOf(accountId), [expiry]);
   assert.deepEqual(await paid(accountId), { available: 0, reserved: 0 });
   assert.equal(await sweep(), 0);
 });
@@ -110,7 +108,7 @@ test('an expiry stays booked when the clock goes back', async () => {
   await database.setClock(HOUR + 1);
   await sweep();
   await database.setClock(-DAY);
-  await settleNow(accountId, taskId, 40, 'refund');
+  await refund(accountId, taskId, 40);
   await sweep();
   assert.deepEqual(await paid(accountId), { available: 40, reserved: 0 });
   await database.setClock(GRACE_DAYS * DAY + 2 * HOUR);
@@ -123,12 +121,12 @@ test('grace is given once: a task that is refunded again and again does not rene
   await give(accountId, 50, HOUR);
   const first = await reserveNow(accountId, 50);
   await database.setClock(DAY);
-  await settleNow(accountId, first, 50, 'refund');
+  await refund(accountId, first, 50);
   await database.setClock((1 + GRACE_DAYS) * DAY - HOUR);
   const second = await reserveNow(accountId, 50);
   await bringPaidUpToDate(accountId); // the next time would be in a day
   await database.setClock((1 + GRACE_DAYS) * DAY + HOUR);
-  await settleNow(accountId, second, 50, 'refund');
+  await refund(accountId, second, 50);
   await assert.rejects(reserveNow(accountId, 1), { code: 'insufficient_credits' });
 });
 
@@ -168,17 +166,14 @@ test('one balance that can’t be brought up to date does not keep the others wa
 test('a clawback takes no more than the payment gave, less what expired or was taken before', async () => {
   const accountId = await openAccount();
   const payment = await give(accountId, 100, HOUR);
-  const taskId = await reserveNow(accountId, 40);
-  await settleNow(accountId, taskId, 40, 'capture');
+  await spend(accountId, 40);
   await database.setClock(HOUR + 1);
   await assert.rejects(takeBack(accountId, payment, 41), /40 of its 100 credits are neither/);
   await takeBack(accountId, payment, 30);
   await assert.rejects(takeBack(accountId, payment, 11), /10 of its 100 credits/);
   await takeBack(accountId, payment, 10);
-  await assert.rejects(
-    takeBack(await openAccount(), payment, 1),
-    /has no grant with the reference/,
-  );
+  const other = await openAccount();
+  await assert.rejects(takeBack(other, payment, 1), /has no grant with the reference/);
 });
 
 test('a repeated clawback is booked once, also in parallel, and refused with other values', async () => {
@@ -228,20 +223,13 @@ test('a payment gives its credits once, and those that expire are taken back in 
 test('refunded payments are taken back from the newest one; what is spent becomes a debt', async () => {
   const accountId = await openAccount();
   const payments = [await pay(accountId, 100), await pay(accountId, 50)];
-  await settleNow(accountId, await reserveNow(accountId, 120), 120, 'capture');
+  await spend(accountId, 120);
   assert.deepEqual(await takeBackNewest(accountId, payments, 70), { credits: 70, movements: 2 });
-  assert.deepEqual((await paidBalances(db, [accountId]))[0], {
-    account_id: accountId,
-    available: 0,
-    debt: 40,
-  });
+  const owed = () => paidBalances(db, [accountId]);
+  assert.deepEqual(await owed(), [{ account_id: accountId, available: 0, debt: 40 }]);
   const rest = await takeBackNewest(accountId, payments.toReversed(), 1000);
   assert.deepEqual(rest, { credits: 80, movements: 1 }, 'no more than the payments gave');
-  assert.deepEqual((await paidBalances(db, [accountId]))[0], {
-    account_id: accountId,
-    available: 0,
-    debt: 120,
-  });
+  assert.deepEqual(await owed(), [{ account_id: accountId, available: 0, debt: 120 }]);
 });
 
 test('movements of a balance without due lots write no index of the balances', async () => {
@@ -250,7 +238,7 @@ test('movements of a balance without due lots write no index of the balances', a
   await give(accountId, 1000, HOUR);
   const before = await balanceUpdates();
   for (let task = 0; task < 20; task += 1) {
-    await settleNow(accountId, await reserveNow(accountId, 1), 1, 'capture');
+    await spend(accountId, 1);
   }
   const after = await balanceUpdates();
   assert.equal(after.total - before.total, 40);

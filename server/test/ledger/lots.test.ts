@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createAccount } from '../../src/accounts/accounts.ts';
-import { statement } from '../../src/database/database.ts';
 import { ApiError, UsageError } from '../../src/kernel/errors.ts';
 import { clawBack } from '../../src/ledger/debts.ts';
 import { adjust, balances, grant, settle } from '../../src/ledger/ledger.ts';
 import { GRACE_DAYS } from '../../src/ledger/lot-book.ts';
 import { bringUpToDate } from '../../src/ledger/lots.ts';
 import type { CreditKind } from '../../src/ledger/transfer.ts';
+import { makeCustomer } from '../customer.ts';
 import { createTestDatabase } from '../database.ts';
 import type { Random } from '../random.ts';
 import { sql } from '../task-fixtures.ts';
@@ -29,12 +28,8 @@ let today = 0;
 async function wait(days: number): Promise<void> {
   today += days;
   const now = new Date(START + today * DAY).toISOString();
-  const body = `select '${now}'::timestamptz`;
-  await sql(
-    db,
-    `create or replace function clock_now() returns timestamptz language sql volatile
-     as $$ ${body} $$`,
-  );
+  const clock = 'create or replace function clock_now() returns timestamptz language sql volatile';
+  await sql(db, `${clock} as $$ select '${now}'::timestamptz $$`);
 }
 
 /** Credits are paid ones unless `kind` is given. A task of the website has both kinds. */
@@ -235,28 +230,19 @@ function reserveIn({ paid, promotional }: Models, command: Extract<Command, { ty
   return gift === 0 || promotional.reserve(task, gift);
 }
 
-async function openAccount(): Promise<Account> {
-  return new Account(await createAccount(db, `${crypto.randomUUID()}@example.com`));
-}
-
-const DEBT = statement('', `select debt from ledger_balances where account_id = $1 and kind = $2`);
-
 /** The balances of one kind after they were brought up to date. */
 async function balanceOf(accountId: string, kind: CreditKind = 'paid') {
   await db.transaction((tx) => bringUpToDate(tx, { accountId, kind }));
-  const [row] = await db.query<{ debt: number }>(DEBT, [accountId, kind]);
+  const select = 'select debt from ledger_balances where account_id = $1 and kind = $2';
+  const [row] = await sql<{ debt: number }>(db, select, [accountId, kind]);
   return { ...(await balances(db, accountId))[kind], debt: row?.debt };
-}
-
-function problems(): Promise<string[]> {
-  return ledgerProblems(db);
 }
 
 test('lots and debts equal those of a model that keeps each credit by itself', async (t) => {
   await runRounds(t, async (random) => {
     const drawn = Array.from({ length: HISTORIES }, () => commandsOf(random));
     for (const commands of [...SCRIPTED, ...drawn]) {
-      const account = await openAccount();
+      const account = new Account((await makeCustomer(db, 0)).accountId);
       const models: Models = { paid: new LotModel(), promotional: new LotModel() };
       for (const command of commands) {
         const booked = await account.carryOut(command);
@@ -269,7 +255,7 @@ test('lots and debts equal those of a model that keeps each credit by itself', a
       }
     }
   });
-  assert.deepEqual(await problems(), []);
+  assert.deepEqual(await ledgerProblems(db), []);
   const reasons = await sql<{ reason: string; transfers: number }>(
     db,
     'select reason, count(*) as transfers from ledger_transfers group by reason',
@@ -308,5 +294,5 @@ test('lots are made again from the transfers alone', async () => {
   );
   await bringAllUpToDate();
   assert.deepEqual([await lots(), await movements()], before);
-  assert.deepEqual(await problems(), []);
+  assert.deepEqual(await ledgerProblems(db), []);
 });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createAccount } from '../../src/accounts/accounts.ts';
 import type { Database } from '../../src/database/database.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
 import { clawBack } from '../../src/ledger/debts.ts';
 import { grant, settle } from '../../src/ledger/ledger.ts';
 import { bringDueUpToDate, bringUpToDate } from '../../src/ledger/lots.ts';
 import type { CreditKind, TaskCredits } from '../../src/ledger/transfer.ts';
+import { makeCustomer } from '../customer.ts';
 import { createTestDatabase, quiet } from '../database.ts';
 import type { Random } from '../random.ts';
 import { sql } from '../task-fixtures.ts';
@@ -17,7 +17,6 @@ import { splitProblems } from './split-problems.ts';
 
 const CLIENTS = 8;
 const CALLS = 25;
-const ACCOUNTS = 3;
 
 const database = await createTestDatabase();
 const { db } = database;
@@ -29,21 +28,16 @@ after(async () => {
 
 async function give(accountId: string, kind: CreditKind, credits: number, seconds = 0) {
   const reference = crypto.randomUUID();
-  const [clock] = await sql<{ at: Date }>(
-    db,
-    `select clock_now() + $1 * interval '1 second' as at`,
-    [seconds],
-  );
+  const inTime = `select clock_now() + $1 * interval '1 second' as at`;
+  const [clock] = await sql<{ at: Date }>(db, inTime, [seconds]);
   const expiresAt = seconds > 0 ? clock?.at : undefined;
   await grant(db, { accountId, kind, credits, reference, expiresAt });
   return reference;
 }
 
 async function openAccount(credits: { paid: number; promotional: number }): Promise<string> {
-  const accountId = await createAccount(db, `${crypto.randomUUID()}@example.com`);
-  for (const kind of ['paid', 'promotional'] as const) {
-    if (credits[kind] > 0) await give(accountId, kind, credits[kind]);
-  }
+  const { accountId } = await makeCustomer(db, credits.paid);
+  await give(accountId, 'promotional', credits.promotional);
   return accountId;
 }
 
@@ -147,10 +141,8 @@ async function takeBack(client: Database, { accountId, payment }: Shared['paymen
 
 test('both kinds agree with each other under parallel work on several accounts', async (t) => {
   await runRounds(t, async (random) => {
-    const accounts: Shared['accounts'] = [await openAccount({ paid: 300, promotional: 100 })];
-    while (accounts.length < ACCOUNTS) {
-      accounts.push(await openAccount({ paid: 300, promotional: 100 }));
-    }
+    const open = () => openAccount({ paid: 300, promotional: 100 });
+    const accounts: Shared['accounts'] = [await open(), await open(), await open()];
     const shared: Shared = { accounts, web: [], captured: 0, payments: [] };
     await Promise.all(clients.map((client) => runClient(client, shared, random.fork())));
     for (const accountId of accounts) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createAccount } from '../../src/accounts/accounts.ts';
 import type { Database } from '../../src/database/database.ts';
+import { makeCustomer } from '../customer.ts';
 import { createTestDatabase } from '../database.ts';
 import type { Random } from '../random.ts';
 import {
@@ -18,7 +18,6 @@ import { openClients, runRounds } from './rounds.ts';
 
 const CLIENTS = 8;
 const CALLS_PER_CLIENT = 40;
-const ACCOUNTS = 3;
 
 const database = await createTestDatabase();
 const clients = openClients(database.url, CLIENTS);
@@ -35,10 +34,10 @@ interface Round {
   reserved: TaskMovement[];
 }
 
+const open = async () => (await makeCustomer(database.db, 0)).accountId;
+
 async function openRound(): Promise<Round> {
-  const open = () => createAccount(database.db, `${crypto.randomUUID()}@example.com`);
-  const accounts: Round['accounts'] = [await open()];
-  while (accounts.length < ACCOUNTS) accounts.push(await open());
+  const accounts: Round['accounts'] = [await open(), await open(), await open()];
   return { history: createHistory(`${crypto.randomUUID()}-`), accounts, sent: [], reserved: [] };
 }
 
@@ -100,7 +99,7 @@ const CALLS_AT_ONCE = 2;
 
 /** Opens an account with these paid credits, granted under this reference. */
 async function openGranted(history: LedgerHistory, credits: number, reference: number) {
-  const accountId = await createAccount(database.db, `${crypto.randomUUID()}@example.com`);
+  const accountId = await open();
   const given = { type: 'grant', accountId, kind: 'paid', credits, reference } as const;
   assert.equal(await history.call(database.db, given), 'booked');
   return accountId;
@@ -132,27 +131,15 @@ async function sendAtOnce(
   return sent;
 }
 
-/** Asserts that one movement was booked and all others got the result `otherwise`. @returns that one */
-function assertOneBooked(
-  sent: SentMovement[],
-  otherwise: (isEqual: boolean) => CallResult,
-): Movement {
-  const booked = sent.filter(({ result }) => result === 'booked');
-  assert.equal(booked.length, 1, `${booked.length} movements of one name were booked`);
-  const [first] = booked;
-  assert.ok(first);
-  for (const one of sent) {
-    if (one === first) continue;
-    assert.equal(
-      one.result,
-      otherwise(one.movement === first.movement),
-      JSON.stringify(one.movement),
-    );
+/** Asserts that one movement was booked; its repeats are recognised, and others are conflicts. */
+function assertOneBooked(sent: SentMovement[]): void {
+  const [booked, ...more] = sent.filter(({ result }) => result === 'booked');
+  assert.ok(booked && more.length === 0, 'exactly one movement of a name is booked');
+  for (const one of sent.filter((other) => other !== booked)) {
+    const expected: CallResult = one.movement === booked.movement ? 'repeated' : 'conflict';
+    assert.equal(one.result, expected, JSON.stringify(one.movement));
   }
-  return first.movement;
 }
-
-const isRepeatOrConflict = (isEqual: boolean): CallResult => (isEqual ? 'repeated' : 'conflict');
 
 for (const type of ['grant', 'adjust'] as const) {
   test(`one reference, equal and other values at once, ${type}: one is booked`, async (t) => {
@@ -168,7 +155,7 @@ for (const type of ['grant', 'adjust'] as const) {
       if (type === 'grant') conflicts.push({ ...movement, kind: 'promotional' });
       else conflicts.push({ ...movement, credits: -40 });
       const sent = await sendAtOnce(history, [movement, ...conflicts], random);
-      assertOneBooked(sent, isRepeatOrConflict);
+      assertOneBooked(sent);
       await assertLinearizable(database.db, history);
     });
   });
@@ -181,7 +168,7 @@ test('an adjustment that the balance covers once: no repeat is refused', async (
     const kind = 'paid';
     const movement: Movement = { type: 'adjust', accountId, kind, credits: -40, reference: 2 };
     const sent = await sendAtOnce(history, [movement], random);
-    assertOneBooked(sent, isRepeatOrConflict);
+    assertOneBooked(sent);
     await assertLinearizable(database.db, history);
   });
 });

@@ -5,13 +5,11 @@ import type { Screen } from './terminal/screen.ts';
 export interface Option {
   kind: 'text' | 'integer' | 'flag';
   short?: string;
-  /** Repeatable. */
   isList?: true;
   /** The value's placeholder in the help. */
   value?: string;
   summary: string;
   values?: readonly string[];
-  /** Its value may be a file name. */
   isFile?: true;
 }
 
@@ -56,19 +54,14 @@ export function parse(command: Command, args: string[]): Arguments {
     const type = kind === 'flag' ? ('boolean' as const) : ('string' as const);
     return [name, { type, multiple: isList === true, ...(short && { short }) }] as const;
   });
-  const { values, positionals } = refusing(command, () =>
-    parseArgs({ args, options: Object.fromEntries(options), allowPositionals: true }),
-  );
-  checkValues(command, values);
-  return accessors(values, positionals);
-}
-
-function refusing<T>({ name }: Command, read: () => T): T {
   try {
-    return read();
+    const config = { args, options: Object.fromEntries(options), allowPositionals: true };
+    const { values, positionals } = parseArgs(config);
+    checkValues(command, values);
+    return accessors(values, positionals);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw wrongUsage(name, message.split('. To specify')[0] ?? message);
+    if (!(error instanceof TypeError)) throw error;
+    throw wrongUsage(command.name, error.message.split('. To specify')[0] ?? '');
   }
 }
 

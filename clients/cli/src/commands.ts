@@ -30,9 +30,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'login',
     summary: 'store an API key on this machine',
-    options: {
-      'base-url': text('URL', 'the service, such as https://video.example.com'),
-    },
+    options: { 'base-url': text('URL', 'the service, such as https://video.example.com') },
     examples: [
       ['fw login --base-url https://video.example.com', 'asks for the key, which is not shown'],
       ['fw login', 'another key for the same service'],
@@ -94,9 +92,7 @@ export const COMMANDS: readonly Command[] = [
     summary: 'list tasks, the newest first, or show one',
     words: { usage: '[TASK]', min: 0, max: 1 },
     options: {
-      status: text('S', 'processing, completed or failed', {
-        values: STATUSES,
-      }),
+      status: text('S', 'processing, completed or failed', { values: STATUSES }),
       model: text('NAME', 'only of this model'),
       after: text('TIME', 'created after it, such as 2026-11-01T00:00:00Z'),
       before: text('TIME', 'created before it'),

@@ -1,3 +1,4 @@
+import type { FramewrightError } from '@framewright/client';
 import { jsonText, printable } from './terminal/screen.ts';
 
 /** The exit codes of `fw`, by kind of failure; the README has the same table. */
@@ -16,17 +17,7 @@ export const EXITS = {
 
 type Kind = keyof typeof EXITS;
 
-/** The facts of a failure. */
-interface Advice {
-  /** The next step. */
-  next?: string;
-  code?: string;
-  charged?: string;
-  retry?: string;
-  requestId?: string | undefined;
-  taskId?: string | undefined;
-  idempotencyKey?: string | undefined;
-}
+type Advice = Partial<Omit<FramewrightError, keyof Error>> & { next?: string };
 
 export class Failure extends Error {
   override readonly name = 'Failure';
@@ -43,16 +34,11 @@ export class Failure extends Error {
   }
 }
 
-/** The facts of the SDK's errors. Not imported from the SDK, so that `fw --help` is fast. */
-interface CallError extends Error, Advice {
-  charged: string;
-  retry: string;
-  status?: number;
-}
+type CallError = FramewrightError & { status?: number };
 
-function isCallError(error: unknown): error is CallError {
-  return error instanceof Error && 'charged' in error && 'retry' in error;
-}
+/** The SDK's classes are not imported, so that `fw --help` is fast. */
+const isCallError = (error: unknown): error is CallError =>
+  error instanceof Error && 'charged' in error && 'retry' in error;
 
 const KINDS: Record<string, Kind> = {
   unauthorized: 'key',
@@ -112,7 +98,6 @@ function ofCall(error: CallError): Failure {
   return new Failure(kind, error.message, { ...advice, ...(next && { next }) }, error);
 }
 
-/** Removes API keys from a text, whatever the error says. */
 function withoutKeys(text: string): string {
   return text.replace(/fw_(live|test)_\w+/g, 'fw_$1_...');
 }

@@ -5,8 +5,8 @@ import { styled } from './terminal/screen.ts';
 
 const title = (text: string) => styled('bold', text);
 
-function columns(rows: (readonly [string, string])[], gap = 2): string {
-  const width = Math.max(...rows.map(([left]) => left.length)) + gap;
+function columns(rows: (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([left]) => left.length)) + 2;
   return rows.map(([left, right]) => `  ${left.padEnd(width)}${right}`).join('\n');
 }
 
@@ -60,7 +60,6 @@ ${title('Examples')}
 ${examplesOf(examples)}${notes ? `\n\n${notes}` : ''}`;
 }
 
-/** The command that was probably meant. */
 export function similarTo(given: string): string | undefined {
   const names = COMMANDS.map(({ name }) => name);
   const start = names.find((name) => name.startsWith(given.slice(0, 3)));

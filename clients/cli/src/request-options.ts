@@ -86,7 +86,6 @@ export const STATUSES: readonly string[] = SCHEMAS.VideoTask.properties.status.e
 
 export const EVENT_TYPES = SCHEMAS.WebhookEndpointRequest.properties.events.items.enum;
 
-/** The event type that tests an endpoint. */
 export const [TEST_EVENT = ''] = SCHEMAS.TestEvent.properties.type.enum;
 
 /** The outcomes that a test key's prompt can ask for, as the service documents them. */

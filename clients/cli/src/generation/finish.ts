@@ -93,7 +93,9 @@ function settle(entry: Entry, error: unknown, { isResumed }: Work): Failure {
     (isCreate && saysAll && charged !== 'reserved');
   const isUseless = entry.body === null && !['unavailable', 'key'].includes(failure.kind);
   if (isOver || isUseless) {
-    abandon(entry);
+    if (entry.taskId !== null && entry.output !== null)
+      rmSync(partOf(entry.output, entry.taskId), { force: true });
+    forget(entry);
     return failure;
   }
   const before = failure.kind === 'key' ? 'After fw login, ' : '';
@@ -101,13 +103,7 @@ function settle(entry: Entry, error: unknown, { isResumed }: Work): Failure {
   const { taskId = entry.taskId ?? undefined, idempotencyKey = entry.idempotencyKey } =
     failure.advice;
   const isInDoubt = isResumed && !saysAll && charged === 'no';
-  const perhaps = isInDoubt ? { charged: 'reserved', retry: 'same_key' } : {};
+  const perhaps = isInDoubt ? ({ charged: 'reserved', retry: 'same_key' } as const) : {};
   const advice = { ...failure.advice, ...perhaps, taskId, idempotencyKey, next };
   return new Failure(failure.kind, failure.message, advice, failure);
-}
-
-function abandon(entry: Entry): void {
-  if (entry.taskId !== null && entry.output !== null)
-    rmSync(partOf(entry.output, entry.taskId), { force: true });
-  forget(entry);
 }

@@ -33,16 +33,21 @@ export async function listen(call: Call): Promise<void> {
   const forward = targetOf(call.text('forward'));
   const client = clientOf();
   const endpoint = await ownEndpoint(client);
-  const work = { client, endpoint, secret, forward, screen };
+  const chosen = call.texts('events');
+  const isWanted = (type: string) => chosen.length === 0 || chosen.includes(type);
+  const work = { client, endpoint, secret, forward, screen, isWanted };
   const remove = () => client.request('DELETE', `/webhooks/${work.endpoint.id}`).catch(() => {});
   onInterrupt('Nothing is relayed any more.', remove);
   const seen = new Set((await pageOf(client, endpoint)).data.map((one) => one.event_id));
-  screen.result({ secret, forward, mode: endpoint.mode }, welcome(secret, forward, endpoint.mode));
-  const chosen = call.texts('events');
-  const isWanted = ({ type }: WebhookDelivery) => chosen.length === 0 || chosen.includes(type);
+  const { mode } = endpoint;
+  const signed = 'They are signed with this secret of your machine';
+  screen.result(
+    { secret, forward, mode },
+    `Relays ${mode} events to ${forward}. ${signed}:\n${secret}`,
+  );
   try {
     for (;;) {
-      await relayNew(work, seen, isWanted);
+      await relayNew(work, seen);
       await pause(POLL_MS);
     }
   } finally {
@@ -51,14 +56,10 @@ export async function listen(call: Call): Promise<void> {
 }
 
 /** Relays new events; a failed read is retried at the next poll. */
-async function relayNew(
-  work: Relay,
-  seen: Set<string>,
-  isWanted: (event: WebhookDelivery) => boolean,
-) {
+async function relayNew(work: Relay, seen: Set<string>) {
   try {
     for (const event of await currentNews(work, seen)) {
-      if (isWanted(event)) await relay(event, work);
+      if (work.isWanted(event.type)) await relay(event, work);
       seen.add(event.event_id);
     }
   } catch (error) {
@@ -66,11 +67,6 @@ async function relayNew(
     if (failure.kind !== 'unavailable') throw failure;
     work.screen.note(failureLines(failure)[0] ?? '');
   }
-}
-
-function welcome(secret: string, forward: string, mode: string): string {
-  return `Relays ${mode} events to ${forward}. They are signed with this secret of your machine:
-${secret}`;
 }
 
 function targetOf(given: string | undefined): string {
@@ -139,6 +135,7 @@ interface Relay {
   secret: string;
   forward: string;
   screen: Screen;
+  isWanted(type: string): boolean;
 }
 
 /** Sends an event once: a server under development is restarted, not retried. */

@@ -90,21 +90,17 @@ async function fetchTask(taskId: string, { screen, text, flag }: Call): Promise<
 }
 
 function list(screen: Screen): void {
-  const entries = listEntries();
-  const rows = entries.map(({ idempotencyKey, taskId, createdAt, request }) => [
-    idempotencyKey,
-    taskId ?? 'not known yet',
-    createdAt,
-    request.prompt,
-  ]);
-  const value = entries.map(({ idempotencyKey, taskId, createdAt, request, output }) => ({
+  const entries = listEntries().map(({ idempotencyKey, taskId, createdAt, request, output }) => ({
     idempotency_key: idempotencyKey,
     task_id: taskId,
     created_at: createdAt,
     request,
     output,
   }));
-  screen.result(value, table(screen, ['KEY', 'TASK', 'BEGUN', 'PROMPT'], rows));
+  const rows = entries.map(({ idempotency_key: key, task_id: id, created_at: at, request }) => {
+    return [key, id ?? 'not known yet', at, request.prompt];
+  });
+  screen.result(entries, table(screen, ['KEY', 'TASK', 'BEGUN', 'PROMPT'], rows));
 }
 
 function drop(name: string, screen: Screen): void {

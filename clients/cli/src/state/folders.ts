@@ -5,23 +5,18 @@ import path from 'node:path';
 import { env, platform } from 'node:process';
 
 const NAME = 'framewright';
-
-/** A user folder: `variable` if set (XDG Base Directory), otherwise the platform's default. */
-function folder(variable: string, usual: { windows: string; mac: string; other: string }): string {
-  const chosen = env[variable];
-  if (chosen && path.isAbsolute(chosen)) return path.join(chosen, NAME);
-  const { windows, mac, other } = usual;
-  if (platform === 'win32') return path.join(env[windows] ?? os.homedir(), NAME);
-  return path.join(os.homedir(), platform === 'darwin' ? mac : other, NAME);
-}
-
 const MAC = 'Library/Application Support';
 
-export const configFolder = () =>
-  folder('XDG_CONFIG_HOME', { windows: 'APPDATA', mac: MAC, other: '.config' });
+/** A user folder: `variable` if set (XDG Base Directory), otherwise the platform's default. */
+function folder(variable: string, windows: string, other: string): string {
+  const chosen = env[variable];
+  if (chosen && path.isAbsolute(chosen)) return path.join(chosen, NAME);
+  if (platform === 'win32') return path.join(env[windows] ?? os.homedir(), NAME);
+  return path.join(os.homedir(), platform === 'darwin' ? MAC : other, NAME);
+}
 
-export const stateFolder = () =>
-  folder('XDG_STATE_HOME', { windows: 'LOCALAPPDATA', mac: MAC, other: '.local/state' });
+export const configFolder = () => folder('XDG_CONFIG_HOME', 'APPDATA', '.config');
+export const stateFolder = () => folder('XDG_STATE_HOME', 'LOCALAPPDATA', '.local/state');
 
 /** Syncs a folder, so that a rename in it survives a crash. Windows can't and needn't. */
 export function syncFolder(name: string): void {

@@ -81,6 +81,5 @@ export function markOf({ apiKey }: Login): string {
   return createHash('sha256').update(apiKey).digest('hex').slice(0, 16);
 }
 
-export function clientOf(login: Login = currentLogin(), maxRetries?: number): Framewright {
-  return new Framewright({ ...login, ...(maxRetries !== undefined && { maxRetries }) });
-}
+export const clientOf = (login = currentLogin(), maxRetries?: number) =>
+  new Framewright({ ...login, maxRetries });

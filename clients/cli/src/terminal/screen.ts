@@ -54,9 +54,8 @@ export function openScreen({ isJson }: { isJson: boolean }): Screen {
   const progress = (text: string | null) => {
     if (!isWatched || env.TERM === 'dumb') return;
     if (text === null && !shown) return;
-    stderr.write(
-      CLEAR + (text === null ? '' : printable(text).slice(0, (stderr.columns || 80) - 1)),
-    );
+    const line = printable(text ?? '').slice(0, (stderr.columns || 80) - 1);
+    stderr.write(CLEAR + line);
     shown = text !== null;
   };
   return {

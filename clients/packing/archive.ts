@@ -10,7 +10,6 @@ const BLOCK_BYTES = 512;
 /** The modification time npm gives all files: 0 confuses some programs. */
 const WRITTEN_AT = new Date('1985-10-26T08:15:00Z');
 
-/** A `.tar.gz` file. */
 export function tarGz(files: Files): Uint8Array {
   const entries = Object.entries(files).map(([name, bytes]) => {
     const body = Buffer.alloc(Math.ceil(bytes.length / BLOCK_BYTES) * BLOCK_BYTES);
@@ -37,7 +36,6 @@ function tarHeader(name: string, size: number): Buffer {
 
 const UNIX = 3;
 
-/** A `.zip` file. */
 export function zip(files: Files): Uint8Array {
   // ZIP stores local times.
   const mtime = new Date(1985, 9, 26, 8, 15);

@@ -14,7 +14,6 @@ const CLIENT = '@framewright/client';
 /** How sources import openapi.json; packages import a module instead. */
 const OPENAPI = /"(?:\.\.\/)+openapi\.json" with \{ type: "json" \}/;
 const OPENAPI_MODULE = 'openapi.js';
-/** The npm packages by folder. */
 const NPM_PACKAGES = { client: 'typescript', 'ai-sdk': 'ai-sdk', cli: 'cli', mcp: 'mcp' };
 
 interface Manifest {

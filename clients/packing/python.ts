@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Files, tarGz, zip } from './archive.ts';
 
-/** The package metadata in pyproject.toml. */
 interface Project {
   name: string;
   version: string;

@@ -17,14 +17,8 @@ export function factsOf(error: FramewrightError, key: string | undefined) {
  * Creates are not retryable: the client has retried them, and the AI SDK would retry with a new
  * key, which pays again.
  */
-export function rethrow({
-  idempotencyKey,
-  isRead = false,
-}: {
-  idempotencyKey: string | undefined;
-  isRead?: boolean;
-}): (error: unknown) => never {
-  return (error) => {
+export function rethrow(idempotencyKey: string | undefined, { isRead = false } = {}) {
+  return (error: unknown): never => {
     if (!(error instanceof FramewrightError)) throw error;
     const { message, data } = factsOf(error, idempotencyKey);
     if (error instanceof AbortError) throw Object.assign(error, { data });

@@ -10,6 +10,7 @@ import type {
 import {
   type Framewright,
   type GenerateRequest,
+  type Target,
   TaskFailedError,
   type VideoTask,
 } from '@framewright/client';
@@ -36,10 +37,9 @@ export function videoModel(modelId: ModelId, client: Framewright): VideoModel {
       const idempotencyKey = keyOf(options);
       return running(idempotencyKey, warnings, async () => {
         const own = { idempotencyKey, signal, totalTimeoutMs };
-        const task = await client.generate(request, own).catch(rethrow(own));
-        const video = await videoOf((target) => task.download(target, { signal })).catch(
-          rethrow({ idempotencyKey }),
-        );
+        const task = await client.generate(request, own).catch(rethrow(idempotencyKey));
+        const download = (target: Target) => task.download(target, { signal });
+        const video = await videoOf(download).catch(rethrow(idempotencyKey));
         const providerMetadata = metadataOf(task);
         return { videos: [video], warnings, providerMetadata, response: responseOf(modelId) };
       });
@@ -49,7 +49,7 @@ export function videoModel(modelId: ModelId, client: Framewright): VideoModel {
       const idempotencyKey = keyOf(options);
       return running(idempotencyKey, warnings, async () => {
         const own = { idempotencyKey, signal: options.abortSignal };
-        const task = await client.videos.create(request, own).catch(rethrow(own));
+        const task = await client.videos.create(request, own).catch(rethrow(idempotencyKey));
         const operation = { taskId: task.id, idempotencyKey };
         return { operation, warnings, response: responseOf(modelId) };
       });
@@ -57,7 +57,7 @@ export function videoModel(modelId: ModelId, client: Framewright): VideoModel {
     async doStatus({ operation, abortSignal: signal }) {
       const { taskId, idempotencyKey } = operationOf(operation);
       return statusOf(client, { modelId, taskId, idempotencyKey, signal }).catch(
-        rethrow({ idempotencyKey, isRead: true }),
+        rethrow(idempotencyKey, { isRead: true }),
       );
     },
   };
@@ -123,9 +123,7 @@ async function statusOf(
 }
 
 /** Downloads the video here: the AI SDK refuses private addresses, as of a self-hosted service. */
-async function videoOf(
-  download: (target: WritableStream<Uint8Array>) => Promise<void>,
-): Promise<VideoData> {
+async function videoOf(download: (target: Target) => Promise<void>): Promise<VideoData> {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   await download(new WritableStream({ write: (part) => void parts.push(Uint8Array.from(part)) }));
   const data = new Uint8Array(await new Blob(parts).arrayBuffer());

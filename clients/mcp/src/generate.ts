@@ -44,7 +44,25 @@ export async function generate(
   const { videos } = session.client;
   if (most !== undefined) refuseAbove(most, await videos.quote(request, { signal }));
   const task = await videos.create(request, { idempotencyKey, signal });
-  return taskResult(...(await waitUntil(session, task, { ctx, deadline, idempotencyKey })));
+  const stopTelling = tellProgress(ctx);
+  let newest = task;
+  const onProgress = (read: VideoTask) => {
+    newest = read;
+  };
+  const { maxRetries } = session;
+  const options = { idempotencyKey, signal, onProgress, maxRetries };
+  try {
+    return taskResult(await videos.wait(task, options));
+  } catch (error) {
+    if (error instanceof TaskFailedError) return taskResult(error.task);
+    if (deadline.aborted && !ctx.mcpReq.signal.aborted) return taskResult(newest);
+    // The rate window is full.
+    if (error instanceof ApiError && error.status === 429)
+      return taskResult(newest, error.retryAfterSeconds);
+    throw error;
+  } finally {
+    stopTelling();
+  }
 }
 
 /**
@@ -79,34 +97,6 @@ export function addressesOnly(input: VideoRequest): GenerateRequest {
     return [field, Array.isArray(value) ? value.map(address) : address(value)];
   });
   return Object.fromEntries(entries);
-}
-
-/** @returns the task at its end or at the deadline, and the Retry-After of a full rate window */
-async function waitUntil(
-  { client, maxRetries }: Session,
-  task: VideoTask,
-  {
-    ctx,
-    deadline,
-    idempotencyKey,
-  }: { ctx: ServerContext; deadline: AbortSignal; idempotencyKey: string },
-): Promise<[VideoTask, waitSeconds?: number | undefined]> {
-  const stop = tellProgress(ctx);
-  let newest = task;
-  const onProgress = (read: VideoTask) => {
-    newest = read;
-  };
-  try {
-    const signal = AbortSignal.any([ctx.mcpReq.signal, deadline]);
-    return [await client.videos.wait(task, { idempotencyKey, signal, onProgress, maxRetries })];
-  } catch (error) {
-    if (error instanceof TaskFailedError) return [error.task];
-    if (deadline.aborted && !ctx.mcpReq.signal.aborted) return [newest];
-    if (error instanceof ApiError && error.status === 429) return [newest, error.retryAfterSeconds];
-    throw error;
-  } finally {
-    stop();
-  }
 }
 
 /** Sends progress, if the client asked for it, until the returned function is called. */

@@ -1,23 +1,18 @@
-import { Framewright } from '@framewright/client';
+import { Framewright, type FramewrightOptions } from '@framewright/client';
 import { createMcpHandler } from '@modelcontextprotocol/server';
+import type { Session } from './generate.ts';
 import { createServer } from './tools.ts';
 
-export interface HttpOptions {
-  baseUrl?: string | undefined;
-  fetch?: typeof fetch | undefined;
-  maxRetries?: number | undefined;
-  stopping?: AbortSignal | undefined;
-}
+export type HttpOptions = Omit<FramewrightOptions, 'apiKey'> & Pick<Session, 'stopping'>;
 
 /** Stateless streamable HTTP. `parsedBody` is the body if it was already read. */
-export function createHttpHandler({ baseUrl, fetch, maxRetries, stopping }: HttpOptions) {
+export function createHttpHandler({ stopping, ...options }: HttpOptions) {
+  const { maxRetries } = options;
   const handler = createMcpHandler(
-    ({ authInfo }) =>
-      createServer({
-        client: new Framewright({ apiKey: authInfo?.token, baseUrl, fetch, maxRetries }),
-        maxRetries,
-        stopping,
-      }),
+    ({ authInfo }) => {
+      const client = new Framewright({ apiKey: authInfo?.token, ...options });
+      return createServer({ client, maxRetries, stopping });
+    },
     { maxSubscriptions: 0 }, // nothing changes here, and a stream would stay open forever
   );
   return async (request: Request, apiKey: string, parsedBody?: unknown): Promise<Response> => {

@@ -16,13 +16,15 @@ export function result(text: string, data: object): CallToolResult {
   return { content: [{ type: 'text', text }], structuredContent: { ...data } };
 }
 
+const failedResult = (text: string, data: object) => ({ ...result(text, data), isError: true });
+
 /**
  * A task's state, price and next step. A failed task is an error result.
  * @param waitSeconds the rate limit's Retry-After, if there was one
  */
 export function taskResult(task: VideoTask, waitSeconds?: number): CallToolResult {
   const { id, status, credits_used: credits, output } = task;
-  if (status === 'failed') return Object.assign(failedTask(task), { isError: true });
+  if (status === 'failed') return failedTask(task);
   if (status === 'completed' && output) {
     const { video_url: uri } = output;
     const told = result(`The video of ${id} is completed, for ${credits} credits: ${uri}`, task);
@@ -40,7 +42,7 @@ export function taskResult(task: VideoTask, waitSeconds?: number): CallToolResul
 
 function failedTask(task: VideoTask): CallToolResult {
   const { id, error, credits_refunded: refunded } = task;
-  return result(
+  return failedResult(
     `The video of ${id} failed (${error?.code}): ${error?.message} Charged: nothing, ` +
       `${refunded} credits were refunded. To try again, call generate_video with a new request_id.`,
     { ...task, charged: 'refunded', retry: 'new_key' },
@@ -79,9 +81,7 @@ export const tellCharge: Told = ({ charged, retry, taskId }, when) => {
 
 /** A failed call as an error result; faults of this program are thrown. */
 export function errorResult(error: unknown, tell: Told): CallToolResult {
-  if (error instanceof RefusedInput) {
-    return Object.assign(result(error.message, error.data), { isError: true });
-  }
+  if (error instanceof RefusedInput) return failedResult(error.message, error.data);
   if (!(error instanceof FramewrightError)) throw error;
   const { code, charged, retry, taskId, idempotencyKey } = error;
   const message = error instanceof AbortError ? 'No response came in time.' : error.message;
@@ -89,7 +89,7 @@ export function errorResult(error: unknown, tell: Told): CallToolResult {
   const when = retryAfterSeconds === undefined ? '' : ` in ${retryAfterSeconds} seconds`;
   const price = details?.required_credits;
   const costs = price === undefined ? '' : ` It costs ${price} credits.`;
-  const refused = result(`${message}${costs} ${tell(error, when)}`, {
+  return failedResult(`${message}${costs} ${tell(error, when)}`, {
     code,
     message,
     charged,
@@ -100,5 +100,4 @@ export function errorResult(error: unknown, tell: Told): CallToolResult {
     credits: price,
     x_request_id: error.requestId,
   });
-  return Object.assign(refused, { isError: true });
 }

@@ -28,7 +28,6 @@ interface Tool<Input> {
   annotations: ToolAnnotations;
   /** What an error means for credits and retries. */
   tell?: Told;
-  /** Of the user. */
   needsFiles?: true;
   run(session: Session, input: Input, ctx: ServerContext): Promise<CallToolResult>;
 }

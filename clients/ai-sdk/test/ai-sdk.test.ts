@@ -24,7 +24,7 @@ const PACKAGE = new URL('../', import.meta.url);
 const fixture = await openMediaFixture();
 after(() => fixture.close());
 
-const openCase = (...faults: Plan[]) => openClientCase(fixture, { faults });
+const openCase = (...faults: Plan[]) => openClientCase(fixture, faults);
 const modelOf = ({ apiKey, baseUrl }: ClientCase) =>
   createFramewright({ apiKey, baseUrl }).video('video-2.0-fast');
 

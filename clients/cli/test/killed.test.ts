@@ -22,25 +22,22 @@ const FAULTS = 0.05;
 const fixture = await openMediaFixture({ environment: { RECONCILE_SECONDS: '3600' } });
 after(() => fixture.close());
 
-interface Death {
-  /** At which request, counted from the last kill; or after which time. */
-  at: { request: number; stage: Moment['stage'] } | { ms: number };
-}
+/** At which request, counted from the last kill; or after which time. */
+type Death = { request: number; stage: Moment['stage'] } | { ms: number };
 
 const below = (end: number) => Math.floor(Math.random() * end);
 
 function drawDeath(): Death {
-  if (below(4) === 0) return { at: { ms: below(4000) } };
+  if (below(4) === 0) return { ms: below(4000) };
   const stage = (['received', 'answered', 'half'] as const)[below(3)] ?? 'half';
-  return { at: { request: below(6), stage } };
+  return { request: below(6), stage };
 }
 
 /** Runs a command, which is killed there if it gets so far. */
-async function runUntil(death: Death, machine: Machine, args: string[], watched: Watched) {
+async function runUntil(at: Death, machine: Machine, args: string[], watched: Watched) {
   const child = machine.start(...args);
   child.stdin.end();
   let requests = -1;
-  const { at } = death;
   const timer = 'ms' in at ? setTimeout(() => child.kill('SIGKILL'), at.ms) : undefined;
   watched.watch = ({ stage }) => {
     if (stage === 'received') requests += 1;

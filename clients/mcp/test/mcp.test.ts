@@ -257,11 +257,8 @@ testErrorCases({
   },
 });
 
-longTest(
-  'with faults and kills, each order is one task, one charge and one whole file',
-  async (t) => {
-    // Each program starts a server for each few videos: a long run takes more of them.
-    const processes = VIDEOS >= 100 ? 8 : 2;
-    await proveOrdersOf(new URL('generate-many.ts', import.meta.url), { fixture, t, processes });
-  },
-);
+longTest('with faults and kills, each order is one task, one charge and one whole file', (t) => {
+  // Each program starts a server for each few videos: a long run takes more of them.
+  const processes = VIDEOS >= 100 ? 8 : 2;
+  return proveOrdersOf(new URL('generate-many.ts', import.meta.url), { fixture, t, processes });
+});

@@ -108,7 +108,7 @@ function checkError(
 describe('the cases of clients/fault-cases.json', { concurrency: 8 }, () => {
   for (const row of FAULT_CASES) {
     test(row.name, async () => {
-      await using opened = await openClientCase(fixture, { faults: row.faults ?? [] });
+      await using opened = await openClientCase(fixture, row.faults);
       const { result, error, seconds } = await runCase(row, opened);
       if (row.expect.error) checkError(error, row.expect.error);
       else assert.equal(error, undefined);

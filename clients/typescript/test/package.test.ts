@@ -115,7 +115,7 @@ test('the client loses nothing and pays once in a Worker', { skip: withoutMinifl
 });
 
 test('the examples of the website make a video', async () => {
-  await using opened = await openClientCase(fixture, {});
+  await using opened = await openClientCase(fixture);
   const { apiKey: FRAMEWRIGHT_API_KEY, directUrl: FRAMEWRIGHT_BASE_URL } = opened;
   const env = { FRAMEWRIGHT_API_KEY, FRAMEWRIGHT_BASE_URL };
   const samples = [

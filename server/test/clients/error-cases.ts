@@ -78,7 +78,7 @@ export function testErrorCases(made: MadeVideos): void {
   });
 
   async function testRow(row: FaultCase): Promise<void> {
-    await using opened = await openClientCase(fixture(), { faults: row.faults ?? [] });
+    await using opened = await openClientCase(fixture(), row.faults);
     const { apiKey, baseUrl, directUrl } = opened;
     const { idempotencyKey, maxRetries, timeoutMs, totalTimeoutMs, expect, calls = 1 } = row;
     if (row.before) {

@@ -15,24 +15,7 @@ export interface ClientCase extends AsyncDisposable {
   baseUrl: string;
   /** The service without the proxy. */
   directUrl: string;
-  report(): Promise<CaseReport>;
-}
-
-/** What arrived at the proxy, and what the account has afterwards. */
-interface CaseReport {
-  /** How often each call was sent. */
-  tries: Record<string, number>;
-  /** The different Idempotency-Keys that were sent. */
-  keys: string[];
-  tasks: number;
-  /** The test credits that are reserved or spent. */
-  charge: number;
-}
-
-interface CaseFaults {
-  faults?: Plan[];
-  rate?: number;
-  seed?: number;
+  report(): ReturnType<typeof reportOf>;
 }
 
 const TEST_CREDITS = 100_000;
@@ -40,11 +23,11 @@ const TEST_CREDITS = 100_000;
 /** Opens a new account with a test key, and a proxy with these faults before the service. */
 export async function openClientCase(
   { db, url }: Pick<MediaFixture, 'db' | 'url'>,
-  { faults = [], ...draw }: CaseFaults,
+  plans: Plan[] = [],
 ): Promise<ClientCase> {
   const accountId = await createAccount(db, `${crypto.randomUUID()}@example.com`);
   const newKey = async () => (await createKey(db, { accountId, mode: 'test' })).secret;
-  const proxy = await openFaultProxy({ target: url, plans: faults, ...draw });
+  const proxy = await openFaultProxy({ target: url, plans });
   return {
     apiKey: await newKey(),
     baseUrl: `${proxy.url}/api/v1`,
@@ -54,18 +37,19 @@ export async function openClientCase(
   };
 }
 
+/** What arrived at the proxy, and what the account has afterwards. */
 async function reportOf({ requests }: FaultProxy, url: string, apiKey: string) {
   const headers = { authorization: `Bearer ${apiKey}` };
   const get = async (path: string) => (await send(url + path, { headers })).body;
   const calls = Object.groupBy(requests, ({ call }) => call);
   const keys = new Set(requests.map(({ idempotencyKey }) => idempotencyKey));
   keys.delete(undefined);
+  const tries = Object.entries(calls).map(([call, sent]) => [call, sent?.length ?? 0] as const);
   return {
-    tries: Object.fromEntries(
-      Object.entries(calls).map(([call, sent]) => [call, sent?.length ?? 0]),
-    ),
+    tries: Object.fromEntries<number | undefined>(tries),
     keys: [...keys].map(String),
-    tasks: (await get('/tasks?limit=100')).data.length,
+    tasks: (await get('/tasks?limit=100')).data.length as number,
+    /** The test credits that are reserved or spent. */
     charge: TEST_CREDITS - (await get('/credits')).available_credits,
   };
 }
@@ -80,11 +64,11 @@ export async function serveClientCases(fixture: Pick<MediaFixture, 'db' | 'url'>
     const number = Number(request.url?.slice(1));
     const answer =
       request.method === 'POST'
-        ? await open((await json(request)) as CaseFaults)
+        ? await open((await json(request)) as { faults?: Plan[] })
         : await cases[number]?.report();
     response.writeHead(answer ? 200 : 404).end(JSON.stringify(answer));
   });
-  const open = async (faults: CaseFaults) => {
+  const open = async ({ faults }: { faults?: Plan[] }) => {
     const opened = await openClientCase(fixture, faults);
     const { apiKey, baseUrl, directUrl } = opened;
     return { number: cases.push(opened) - 1, apiKey, baseUrl, directUrl };

@@ -16,7 +16,6 @@ import {
   serviceNameEnvDetector,
 } from '@opentelemetry/resources';
 import {
-  AlwaysOffSampler,
   AlwaysOnSampler,
   BatchSpanProcessor,
   ParentBasedSampler,
@@ -71,12 +70,9 @@ export function openTracer(settings: TracingSettings, onProblem: (cause: string)
 
 function samplerOf({ sampler, ratio }: TracingSettings): Sampler {
   const [, isByParent, kind] = /^(parentbased_)?(.*)$/.exec(sampler) ?? [];
-  const root = kind === 'always_on' ? new AlwaysOnSampler() : rootByRatio(kind, ratio);
+  const share = kind === 'traceidratio' ? ratio : 0;
+  const root = kind === 'always_on' ? new AlwaysOnSampler() : new TraceIdRatioBasedSampler(share);
   return isByParent === undefined ? root : new ParentBasedSampler({ root });
-}
-
-function rootByRatio(kind: string | undefined, ratio: number): Sampler {
-  return kind === 'traceidratio' ? new TraceIdRatioBasedSampler(ratio) : new AlwaysOffSampler();
 }
 
 function parentOf(traceparent: string | undefined): Context {

@@ -124,20 +124,17 @@ function openBody(response: PinnedResponse, budget: ByteBudget): Readable {
   return pipeline(response.body, decoder, () => {});
 }
 
+interface Counting {
+  budget: ByteBudget;
+  session: DownloadSession;
+  pace: DownloadRules['pace'];
+  digest: DigestCheck | undefined;
+}
+
 /** Yields a body's chunks as they arrive and counts them. Ends the session when iteration ends. */
 async function* countedChunks(
   body: Readable,
-  {
-    budget,
-    session,
-    pace,
-    digest,
-  }: {
-    budget: ByteBudget;
-    session: DownloadSession;
-    pace: DownloadRules['pace'];
-    digest: DigestCheck | undefined;
-  },
+  { budget, session, pace, digest }: Counting,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     session.signal.throwIfAborted();

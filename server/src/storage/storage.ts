@@ -26,18 +26,16 @@ export interface Storage {
   /** Makes a link that lets anyone read the object; only on a storage that has such links. */
   presign?(objectId: string, link: PresignOptions): Promise<PresignedLink>;
   /** Makes a link that lets anyone put the object; only on a storage that has such links. */
-  presignPut?(objectId: string, put: PresignPutOptions): Promise<PresignedPut>;
+  presignPut?(
+    objectId: string,
+    put: PresignPutOptions,
+  ): Promise<{ url: string; headers: Record<string, string> }>;
 }
 
 interface PresignPutOptions {
   seconds: number;
   mediaType: string;
   sizeBytes: number;
-}
-
-interface PresignedPut {
-  url: string;
-  headers: Record<string, string>;
 }
 
 /** `fileName` is what a browser saves the file as: letters, digits, `_`, `-` and dots only. */

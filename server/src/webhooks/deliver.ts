@@ -16,7 +16,7 @@ import {
 import { mailOwners, type NoticeDeps } from './notices.ts';
 import { type DeliveryAttempt, isDelivered, recordTurn } from './outcome.ts';
 import { signatureHeaders } from './signature.ts';
-import { createPace, type DeliveryPace, openDeliverySlots } from './throttle.ts';
+import { createPace, openDeliverySlots } from './throttle.ts';
 
 /** How long a process keeps an endpoint before others get their turn. */
 const TURN_SECONDS = 10;
@@ -33,7 +33,7 @@ export interface DeliverDeps extends NoticeDeps {
   taskOf(task: { accountId: string; id: string }): Promise<object | undefined>;
 }
 
-type PacedDeps = DeliverDeps & { pace: DeliveryPace };
+type PacedDeps = DeliverDeps & { pace: ReturnType<typeof createPace> };
 
 /**
  * Each process leases endpoints with due deliveries, so that a slow endpoint delays no other, and

@@ -17,21 +17,15 @@ const LONG_WAIT_MS = 1000;
 /**
  * Paces the deliveries of a process, first come, first served. Without it, a backlog for fast
  * endpoints takes all CPU time of a process, and its tasks wait.
+ * @param isBusy whether the process has little time left
  */
-export interface DeliveryPace {
-  atOnce(): number;
-  begin(deliveries: number, signal: AbortSignal): Promise<void>;
-  isBehind(): boolean;
-}
-
-/** @param isBusy whether the process has little time left */
-export function createPace(isBusy = watchLoop()): DeliveryPace {
+export function createPace(isBusy = watchLoop()) {
   const now = () => (isBusy() ? BUSY : USUAL);
   let nextMs = 0;
   const waitMs = () => Math.max(0, nextMs - performance.now());
   return {
     atOnce: () => now().atOnce,
-    async begin(deliveries, signal) {
+    async begin(deliveries: number, signal: AbortSignal): Promise<void> {
       const wait = waitMs();
       nextMs = performance.now() + wait + (deliveries * 1000) / now().perSecond;
       if (wait > 0) await delay(wait, undefined, { signal }).catch(() => {});

@@ -15,13 +15,6 @@ import { allJobs, type Simulation } from './simulation.ts';
 /** The description of endpoints that are there for the whole history. */
 export const KEPT = 'kept';
 
-export interface CheckResult {
-  /** One sentence for each broken promise; empty if all were kept. */
-  problems: string[];
-  /** How often each event occurred, to see that the simulation covers them. */
-  tally: Record<string, number>;
-}
-
 /** A task as a history leaves it. */
 interface TaskEnd {
   id: string;
@@ -63,11 +56,11 @@ const TASKS = statement(
    order by t.created_at`,
 );
 
-/** Checks the state that a history has left in the database and at the provider. */
-export async function checkHistory(
-  simulation: Simulation,
-  granted: Record<CreditKind, number>,
-): Promise<CheckResult> {
+/**
+ * Checks the state that a history has left in the database and at the provider.
+ * @returns one sentence for each broken promise, and how often each event occurred
+ */
+export async function checkHistory(simulation: Simulation, granted: Record<CreditKind, number>) {
   const tasks = await simulation.db.query<TaskEnd>(TASKS);
   const orphans = await readOrphans(simulation.db);
   const problems = [

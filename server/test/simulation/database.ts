@@ -28,21 +28,17 @@ const DELETIONS = statement(
 );
 
 /** A database whose clock is the simulation's, for one history after another. */
-export interface SimulatedServer {
-  /** The database without faults; `nowMs` is its clock. */
-  at(nowMs: () => number): Database;
-  /** Deletes all rows. */
-  clear(): Promise<void>;
-  close(): Promise<void>;
-}
+export type SimulatedServer = Awaited<ReturnType<typeof openSimulatedServer>>;
 
-export async function openSimulatedServer(): Promise<SimulatedServer> {
+export async function openSimulatedServer() {
   const { url, close } = await createTestDatabase();
   const db = openDatabase({ url, connections: 1, log: quiet });
   await db.query(OWN_CLOCK);
   const [deletions] = await db.query<{ text: string }>(DELETIONS);
   return {
-    at: (nowMs) => withClock(db, nowMs),
+    /** The database without faults; `nowMs` is its clock. */
+    at: (nowMs: () => number) => withClock(db, nowMs),
+    /** Deletes all rows. */
     clear: () =>
       db.transaction(async (tx) => {
         await tx.query(statement('', deletions?.text ?? ''));

@@ -9,7 +9,7 @@ import { EVENT_TYPES } from '../../src/webhooks/events.ts';
 import { createRandom, type Random } from '../random.ts';
 import { PRICE } from '../task-fixtures.ts';
 import { passOnCancels, runOperator, runOwner, sendCallbacks } from './actors.ts';
-import { type CheckResult, checkHistory, KEPT } from './checks.ts';
+import { checkHistory, KEPT } from './checks.ts';
 import { drawRequests, runClient } from './client.ts';
 import type { SimulatedServer } from './database.ts';
 import {
@@ -29,21 +29,13 @@ import {
 import { workToTheEnd, workWithFaults } from './worker.ts';
 
 /** The result of one history. */
-export interface SimulatedHistory extends CheckResult {
-  seed: number;
-  turns: number;
-  trace: string[];
-}
+export type SimulatedHistory = Awaited<ReturnType<typeof runHistory>>;
 
 /**
  * Runs one history. Everything random comes from the seed, so that the same seed gives the same
  * history again.
  */
-export async function runHistory(
-  server: SimulatedServer,
-  scratch: ScratchDirectory,
-  seed: number,
-): Promise<SimulatedHistory> {
+export async function runHistory(server: SimulatedServer, scratch: ScratchDirectory, seed: number) {
   await server.clear();
   const random = createRandom(seed);
   const scheduler = createScheduler(random, random.pick([1, 4, 20]));

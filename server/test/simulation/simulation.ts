@@ -155,19 +155,15 @@ export type ClientObservation = { client: string; key: string } & (
 );
 
 /** All observations of the clients in a history, oldest first. */
-export interface Observations {
-  add(observation: ClientObservation): void;
-  all(): readonly ClientObservation[];
-  /** The newest task that a response for the key named to this client. */
-  taskOf(client: string, key: string): string | undefined;
-}
+type Observations = ReturnType<typeof createObservations>;
 
-export function createObservations(): Observations {
+export function createObservations() {
   const observations: ClientObservation[] = [];
   return {
-    add: (observation) => observations.push(observation),
-    all: () => observations,
-    taskOf(client, key) {
+    add: (observation: ClientObservation) => void observations.push(observation),
+    all: (): readonly ClientObservation[] => observations,
+    /** The newest task that a response for the key named to this client. */
+    taskOf(client: string, key: string) {
       const observed = observations.findLast(
         (one) => one.client === client && one.key === key && 'taskId' in one,
       );

@@ -1,14 +1,9 @@
 /** What happened in a history, unit by unit; the text is the same when it is replayed. */
-export interface Trace {
-  note(thread: string, what: string, fault?: string): void;
-  /** A short name for an id that differs from run to run: T1 for the first task, and so on. */
-  nameOf(id: string): string;
-  lines(): string[];
-}
+export type Trace = ReturnType<typeof createTrace>;
 
 const LETTERS: Record<string, string> = { task: 'T', att: 'A', obj: 'O' };
 
-export function createTrace(nowMs: () => number): Trace {
+export function createTrace(nowMs: () => number) {
   const names = new Map<string, string>();
   const counts = new Map<string, number>();
   const lines: string[] = [];
@@ -20,11 +15,12 @@ export function createTrace(nowMs: () => number): Trace {
     return `${letter}${count}`;
   };
   return {
-    note(thread, what, fault = 'none') {
+    note(thread: string, what: string, fault = 'none') {
       const seconds = (nowMs() / 1000).toFixed(3);
       lines.push(`${seconds} ${thread}: ${what}${fault === 'none' ? '' : ` (${fault})`}`);
     },
-    nameOf: (id) => names.get(id) ?? assignName(id),
+    /** A short name for an id that differs from run to run: T1 for the first task, and so on. */
+    nameOf: (id: string) => names.get(id) ?? assignName(id),
     lines: () => lines,
   };
 }

@@ -139,15 +139,8 @@ test('a read whose wait is over shows the task as it is then', async () => {
 
 test('a wait that is not understood is no error and no wait', async () => {
   const id = await createTask();
-  for (const prefer of [
-    'wait',
-    'wait=0',
-    'wait=-1',
-    'wait=1.5',
-    'wait=x',
-    'await=9',
-    'wait=0, wait=9',
-  ]) {
+  const waits = ['wait', 'wait=0', 'wait=-1', 'wait=1.5', 'wait=x', 'await=9', 'wait=0, wait=9'];
+  for (const prefer of waits) {
     const { status, applied, seconds } = await readWaiting(id, prefer);
     assert.deepEqual([status, applied, seconds < 5], [200, undefined, true], prefer);
   }

@@ -136,7 +136,7 @@ test('the texts of the search are smaller than 60 KB when they are sent', () => 
 
 /** What readers ask, and a place that must be among the first three results. */
 const QUERIES = [
-  ['seed', '/reference/createVideo#field-seed'],
+  ['seed', '/reference/createVideo#row-seed'],
   ['pricing', '/prices#prices-and-quotes'],
   ['what does a video cost', '/prices#prices-and-quotes'],
   ['pric', '/prices#prices-and-quotes'],
@@ -153,20 +153,29 @@ const QUERIES = [
   ['how long are videos kept', '/waiting#keep-the-video'],
   ['double charge', '/paying-once#paying-exactly-once'],
   ['idempotency', '/paying-once#paying-exactly-once'],
-  ['refund', '/reference/cancelTask#cancelTask'],
-  ['stop a video', '/reference/cancelTask#cancelTask'],
-  ['list my videos', '/reference/listTasks#listTasks'],
-  ['aspect ratio', '/reference/createVideo#field-aspect_ratio'],
-  ['portrait', '/reference/createVideo#field-aspect_ratio'],
-  ['sound', '/reference/createVideo#field-generate_audio'],
-  ['created_after', '/reference/listTasks#query-created_after'],
+  [
+    'refund',
+    '/reference/cancelTask#cancel-a-task-its-credits-are-refunded-if-no-video-will-be-made',
+  ],
+  [
+    'stop a video',
+    '/reference/cancelTask#cancel-a-task-its-credits-are-refunded-if-no-video-will-be-made',
+  ],
+  ['list my videos', '/reference/listTasks#list-tasks-the-newest-first'],
+  ['aspect ratio', '/reference/createVideo#row-aspect_ratio'],
+  ['portrait', '/reference/createVideo#row-aspect_ratio'],
+  ['sound', '/reference/createVideo#row-generate_audio'],
+  ['created_after', '/reference/listTasks#row-created_after'],
   ['verify signature', '/webhooks#verify-a-signature'],
   ['webhok', '/webhooks#webhooks'],
   ['claude', '/mcp#framewrightmcp-videos-as-tools-of-a-language-model'],
   ['polling', '/waiting#waiting-for-a-video'],
   ['sandbox', '/test-keys#test-keys'],
   ['changelog', '/changelog#changes-of-the-api'],
-  ['send an event', '/reference/sendWebhookAgain#sendWebhookAgain'],
+  [
+    'send an event',
+    '/reference/sendWebhookAgain#send-an-event-to-a-webhook-endpoint-again-with-the-same-id',
+  ],
 ];
 
 test('the search finds what readers ask for, and every result is a place', () => {

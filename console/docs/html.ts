@@ -9,11 +9,6 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (found) => ENTITIES[found] ?? found);
 }
 
-/** A text of openapi.json as HTML, with page URLs as links. */
-export function textHtml(text: string): string {
-  return escapeHtml(text).replaceAll(/\/docs\/[\w#/-]+/g, '<a href="$&">$&</a>');
-}
-
 /** A heading with a link to itself; `words` is its HTML. */
 export function headingHtml(
   { depth, text, id }: { depth: number; text: string; id: string },

@@ -11,14 +11,50 @@ interface OperationSample {
   text: string;
 }
 
+/** How the tools name an operation. */
+interface Names {
+  /** The method of both SDKs. */
+  method?: string;
+  /** The method of the Python SDK, where the TypeScript SDK has none. */
+  python?: string;
+  fw?: string;
+  mcp?: string;
+}
+
+const NAMES: Record<string, Names> = {
+  createVideo: { method: 'videos.create', fw: 'generate', mcp: 'generate_video' },
+  createQuote: { method: 'videos.quote', fw: 'quote', mcp: 'quote_video' },
+  getTask: { method: 'videos.get', fw: 'tasks', mcp: 'get_video' },
+  listTasks: { method: 'videos.list', fw: 'tasks', mcp: 'list_videos' },
+  cancelTask: { method: 'videos.cancel', fw: 'cancel', mcp: 'cancel_video' },
+  getCredits: { method: 'credits.get', fw: 'credits', mcp: 'get_credits' },
+  listModels: { method: 'models.list', fw: 'models' },
+  createUpload: { method: 'uploads.create', fw: 'uploads', mcp: 'upload_file' },
+  deleteUpload: { method: 'uploads.delete' },
+  getTaskLedger: { python: 'videos.ledger' },
+  deleteTaskOutput: { python: 'videos.delete' },
+  refillTestCredits: { python: 'credits.refill_test' },
+  createPresignedUpload: { python: 'uploads.presign' },
+  listWebhooks: { python: 'webhooks.list' },
+  createWebhook: { python: 'webhooks.create' },
+  getWebhook: { python: 'webhooks.get' },
+  updateWebhook: { python: 'webhooks.update' },
+  deleteWebhook: { python: 'webhooks.delete' },
+  replaceWebhookSecret: { python: 'webhooks.replace_secret' },
+  listWebhookDeliveries: { python: 'webhooks.deliveries' },
+  sendWebhookAgain: { python: 'webhooks.send_again' },
+  testWebhook: { python: 'webhooks.test' },
+};
+
 export function operationSamples(operation: Operation): OperationSample[] {
-  const { operationId, method, path } = operation;
-  const body = exampleBody(operation) ?? {};
-  const texts: Partial<Record<Tool, string | undefined>> = {
+  const { method, python = method, fw, mcp } = NAMES[operation.operationId] ?? {};
+  const given = givenOf(operation);
+  const texts: Record<Tool, string | undefined> = {
     curl: curlOf(operation),
-    TypeScript: typeScript(requestOf(method, examplePath(path), body)),
-    Python: PYTHON[operationId]?.(body),
-    ...WITH_TOOLS[operationId]?.(body),
+    TypeScript: method === undefined ? requestOf(operation) : typeScript(operation, method, given),
+    Python: python && pythonOf(operation, python, given),
+    fw: fw && ['fw', fw, ...fwArguments(operation, given)].join(' '),
+    MCP: mcp && JSON.stringify({ name: mcp, arguments: mcpArguments(operation, given) }, null, 2),
   };
   return TOOLS.flatMap((tool) => {
     const text = texts[tool];
@@ -33,156 +69,92 @@ export function toolsWithout(operation: Operation): Tool[] {
 
 const TOOLS = Object.keys(LANGUAGES) as Tool[];
 
-type Body = Record<string, unknown>;
-type OwnSamples = Record<'TypeScript' | 'Python', string> & Partial<Record<'fw' | 'MCP', string>>;
+/** What a call gives besides its ids. */
+interface Given {
+  fields: Record<string, unknown>;
+  /** A list that the SDKs read page by page. */
+  isPaged: boolean;
+  isFile: boolean;
+}
 
-const { task: TASK, upload: UPLOAD, webhook: ENDPOINT, event: EVENT } = EXAMPLE_IDS;
+function givenOf(operation: Operation): Given {
+  const { operationId, parameters = [], requestBody } = operation;
+  const body = exampleBody(operation);
+  return {
+    fields: body ?? (operationId === 'listTasks' ? { status: 'completed' } : {}),
+    isPaged: parameters.some(({ name }) => name === 'cursor'),
+    isFile: requestBody !== undefined && body === undefined,
+  };
+}
+
+const isDelete = ({ method }: Operation) => method === 'DELETE';
+const FILE = 'first.png';
+
+function typeScript(operation: Operation, method: string, { fields, isPaged, isFile }: Given) {
+  const words = [...idsOf(operation), ...(isFile ? [FILE] : [])].map((text) => `'${text}'`);
+  const object = typeScriptObject(fields);
+  if (isPaged) words.push(object.replaceAll(/,?\n */g, ' '));
+  else if (Object.keys(fields).length > 0) words.push(object);
+  if (hasKey(operation)) words.push(`{ idempotencyKey: '${FIRST_KEY}' }`);
+  const call = `client.${method}(${words.join(', ')})`;
+  if (isPaged) {
+    return typeScriptOf(`for await (const item of ${call}) {\n  console.log(item);\n}`);
+  }
+  return typeScriptOf(isDelete(operation) ? `await ${call};` : `console.log(await ${call});`);
+}
+
 /** Uses the SDK's `request`, for operations without their own method. */
-function requestOf(method: string, address: string, body: Body): string {
-  const given = Object.keys(body).length > 0;
-  const options = given ? `, {\n  body: ${nested(typeScriptObject(body))},\n}` : '';
-  const call = `client.request('${method}', '${address}'${options})`;
-  return method === 'DELETE' ? `await ${call};` : `console.log(await ${call});`;
+function requestOf(operation: Operation): string {
+  const body = exampleBody(operation);
+  const nested = body && typeScriptObject(body).replaceAll('\n', '\n  ');
+  const options = nested ? `, {\n  body: ${nested},\n}` : '';
+  const call = `client.request('${operation.method}', '${examplePath(operation.path)}'${options})`;
+  return typeScriptOf(isDelete(operation) ? `await ${call};` : `console.log(await ${call});`);
 }
 
-const nested = (text: string) => text.replaceAll('\n', '\n  ');
+const typeScriptOf = (line: string) =>
+  `import { Framewright } from '@framewright/client';\n\nconst client = new Framewright();\n${line}`;
 
-function typeScript(...calls: string[]): string {
-  const head = ["import { Framewright } from '@framewright/client';", ''];
-  return [...head, 'const client = new Framewright();', ...calls].join('\n');
+function pythonOf(operation: Operation, method: string, { fields, isPaged, isFile }: Given) {
+  const words = [...idsOf(operation), ...(isFile ? [FILE] : [])].map((text) => `"${text}"`);
+  const named = Object.assign({}, fields, hasKey(operation) && { idempotency_key: FIRST_KEY });
+  const lines = words.map((word) => `        ${word},\n`).join('') + pythonArguments(named, 8);
+  const isShort = Object.keys(named).length < 2;
+  const inside = isShort ? lines.trim().replaceAll(/,\s*/g, ', ') : `\n${lines}    `;
+  const call = `client.${method}(${inside.replace(/, $/, '')})`;
+  const shown = isDelete(operation) ? call : `print(${call})`;
+  const all = isPaged ? `for item in ${call}:\n        print(item)` : shown;
+  return `from framewright_client import Framewright\n\nwith Framewright() as client:\n    ${all}`;
 }
 
-function python(...calls: string[]): string {
-  const lines = calls.join('\n').replaceAll('\n', '\n    ');
-  const head = 'from framewright_client import Framewright';
-  return `${head}\n\nwith Framewright() as client:\n    ${lines}`;
+function fwArguments(operation: Operation, { fields, isFile }: Given): string[] {
+  const { prompt } = fields;
+  const words =
+    prompt === undefined ? fwWords({ prompt: '', ...fields }).slice(1) : fwWords(fields);
+  const output = operation.operationId === 'createVideo' ? ['-o video.mp4'] : [];
+  const all = [...idsOf(operation), ...(isFile ? [FILE] : []), ...words, ...output];
+  return [all.join(' \\\n  ')].filter(Boolean);
 }
 
-function mcp(name: string, input: Body): string {
-  return JSON.stringify({ name, arguments: input }, null, 2);
+function mcpArguments(operation: Operation, { fields, isFile }: Given) {
+  const [id] = idsOf(operation);
+  return Object.assign(
+    {},
+    hasKey(operation) && { request_id: FIRST_KEY },
+    id && { task_id: id },
+    isFile && { path: FILE },
+    fields,
+  );
 }
 
-const fw = (verb: string, words: string[]) => `fw ${[verb, ...words].join(' \\\n  ')}`;
+const hasKey = ({ parameters = [] }: Operation) =>
+  parameters.some(({ name }) => name.toLowerCase() === 'idempotency-key');
 
-/** Operations that have a method only in the Python SDK. */
-const PYTHON: Record<string, (body: Body) => string> = {
-  getTaskLedger: () =>
-    python(
-      `for moved in client.videos.ledger("${TASK}").data:`,
-      '    print(moved.reason, moved.credits)',
-    ),
-  deleteTaskOutput: () => python(`client.videos.delete("${TASK}")`),
-  refillTestCredits: () => python('print(client.credits.refill_test())'),
-  createPresignedUpload: (body) =>
-    python(
-      `upload = client.uploads.presign(\n${pythonArguments(body, 4)})`,
-      'print(upload.upload.url)',
-    ),
-  listWebhooks: () => python('print(client.webhooks.list().data)'),
-  createWebhook: (body) =>
-    python(
-      `endpoint = client.webhooks.create(\n${pythonArguments(body, 4)})`,
-      'print(endpoint.id, endpoint.secret)',
-    ),
-  getWebhook: () => python(`print(client.webhooks.get("${ENDPOINT}"))`),
-  updateWebhook: (body) =>
-    python(
-      `endpoint = client.webhooks.update(\n    "${ENDPOINT}",\n${pythonArguments(body, 4)})`,
-      'print(endpoint.events)',
-    ),
-  deleteWebhook: () => python(`client.webhooks.delete("${ENDPOINT}")`),
-  replaceWebhookSecret: () => python(`print(client.webhooks.replace_secret("${ENDPOINT}").secret)`),
-  listWebhookDeliveries: () =>
-    python(
-      `for delivery in client.webhooks.deliveries("${ENDPOINT}"):`,
-      '    print(delivery.type, delivery.state)',
-    ),
-  sendWebhookAgain: () =>
-    python(`print(client.webhooks.send_again("${ENDPOINT}", "${EVENT}").event_id)`),
-  testWebhook: () => python(`print(client.webhooks.test("${ENDPOINT}").event_id)`),
-};
-
-/** Operations for which several tools have methods. */
-const WITH_TOOLS: Record<string, (body: Body) => OwnSamples> = {
-  createVideo: (body) => ({
-    TypeScript: typeScript(
-      `const key = { idempotencyKey: '${FIRST_KEY}' };`,
-      `const task = await client.videos.create(${typeScriptObject(body)}, key);`,
-      'console.log(task.id, task.status);',
-    ),
-    Python: python(
-      'task = client.videos.create(',
-      `${pythonArguments({ ...body, idempotency_key: FIRST_KEY }, 4)})`,
-      'print(task.id, task.status)',
-    ),
-    fw: fw('generate', [...fwWords(body), '-o video.mp4']),
-    MCP: mcp('generate_video', { request_id: FIRST_KEY, ...body }),
-  }),
-  createQuote: (body) => ({
-    TypeScript: typeScript(
-      `const quote = await client.videos.quote(${typeScriptObject(body)});`,
-      'console.log(quote.credits, quote.enough);',
-    ),
-    Python: python(
-      `quote = client.videos.quote(\n${pythonArguments(body, 4)})`,
-      'print(quote.credits, quote.enough)',
-    ),
-    fw: fw('quote', fwWords(body)),
-    MCP: mcp('quote_video', body),
-  }),
-  getTask: () => ({
-    TypeScript: typeScript(
-      `const task = await client.videos.get('${TASK}');`,
-      'console.log(task.status, task.output?.video_url);',
-    ),
-    Python: python(`task = client.videos.get("${TASK}")`, 'print(task.status)'),
-    fw: `fw tasks ${TASK}`,
-    MCP: mcp('get_video', { task_id: TASK }),
-  }),
-  listTasks: () => ({
-    TypeScript: typeScript(
-      "for await (const task of client.videos.list({ status: 'completed' })) {",
-      '  console.log(task.id);',
-      '}',
-    ),
-    Python: python('for task in client.videos.list(status="completed"):', '    print(task.id)'),
-    fw: 'fw tasks --status completed',
-    MCP: mcp('list_videos', { status: 'completed' }),
-  }),
-  cancelTask: () => ({
-    TypeScript: typeScript(
-      `const { cancel, task } = await client.videos.cancel('${TASK}');`,
-      'console.log(cancel, task.status);',
-    ),
-    Python: python(`result = client.videos.cancel("${TASK}")`, 'print(result.cancel)'),
-    fw: `fw cancel ${TASK}`,
-    MCP: mcp('cancel_video', { task_id: TASK }),
-  }),
-  getCredits: () => ({
-    TypeScript: typeScript('console.log(await client.credits.get());'),
-    Python: python('print(client.credits.get())'),
-    fw: 'fw credits',
-    MCP: mcp('get_credits', {}),
-  }),
-  listModels: () => ({
-    TypeScript: typeScript('console.log(await client.models.list());'),
-    Python: python('print(client.models.list())'),
-    fw: 'fw models',
-  }),
-  createUpload: () => ({
-    TypeScript: typeScript(
-      "const upload = await client.uploads.create('first.png');",
-      'console.log(upload.url);',
-    ),
-    Python: python('upload = client.uploads.create("first.png")', 'print(upload.url)'),
-    fw: 'fw uploads first.png',
-    MCP: mcp('upload_file', { path: 'first.png' }),
-  }),
-  deleteUpload: () => ({
-    TypeScript: typeScript(`await client.uploads.delete('${UPLOAD}');`),
-    Python: python(`client.uploads.delete("${UPLOAD}")`),
-  }),
-};
+function idsOf({ path }: Operation): string[] {
+  return examplePath(path)
+    .split('/')
+    .filter((part) => Object.values(EXAMPLE_IDS).includes(part));
+}
 
 function examplePath(path: string): string {
   const [, noun] = /\/(\w+)s\/\{id\}/.exec(path) ?? [];
@@ -196,21 +168,18 @@ export function exampleBody({ requestBody }: Operation): Record<string, unknown>
 
 /** An operation as a curl command, with the same environment variables as all samples. */
 function curlOf(operation: Operation): string {
-  const { method, path, parameters = [], requestBody, security } = operation;
+  const { method, path, requestBody, security } = operation;
   const address = `$FRAMEWRIGHT_BASE_URL${examplePath(path)}`;
-  const key = parameters.some(({ name }) => name.toLowerCase() === 'idempotency-key');
   const example = exampleBody(operation);
   const isFile = requestBody !== undefined && example === undefined;
+  const json = JSON.stringify(example, null, 2)?.replaceAll('\n', '\n    ');
   const parts = [
     `curl -s ${method === 'GET' || requestBody ? '' : `-X ${method} `}${address}`,
-    security?.length === 0 ? '' : '-H "Authorization: Bearer $FRAMEWRIGHT_API_KEY"',
-    key ? `-H "Idempotency-Key: ${FIRST_KEY}"` : '',
-    isFile ? '-H "Content-Type: image/png" --data-binary @first.png' : '',
-    example === undefined ? '' : '-H "Content-Type: application/json"',
-    example === undefined
-      ? ''
-      : `-d '${JSON.stringify(example, null, 2).replaceAll('\n', '\n    ')}'`,
+    security?.length !== 0 && '-H "Authorization: Bearer $FRAMEWRIGHT_API_KEY"',
+    hasKey(operation) && `-H "Idempotency-Key: ${FIRST_KEY}"`,
+    isFile && '-H "Content-Type: image/png" --data-binary @first.png',
+    example && `-H "Content-Type: application/json" \\\n  -d '${json}'`,
+    requestBody && method !== 'POST' && `-X ${method}`,
   ];
-  const verb = requestBody && method !== 'POST' ? [`-X ${method}`] : [];
-  return [...parts.filter((part) => part !== ''), ...verb].join(' \\\n  ');
+  return parts.filter(Boolean).join(' \\\n  ');
 }

@@ -1,5 +1,5 @@
-import { escapeHtml, headingHtml, sampleHtml, tabsHtml, textHtml, tryItLink } from './html.ts';
-import type { Section } from './markdown.ts';
+import { escapeHtml } from './html.ts';
+import { renderMarkdown } from './markdown.ts';
 import {
   type ApiResponse,
   exampleOf,
@@ -9,10 +9,12 @@ import {
   type Schema,
   typeOf,
 } from './openapi.ts';
-import { exampleBody, operationSamples, toolsWithout } from './operation-samples.ts';
+import { operationSamples, toolsWithout } from './operation-samples.ts';
 import type { DocsPage } from './template.ts';
 
 type ReferencePage = Omit<DocsPage, 'book'>;
+
+const FILE = 'openapi.json';
 
 /** The reference's chapters: a page per operation, grouped as in openapi.json. */
 export function referenceOf({ tags, operations }: OpenApi) {
@@ -25,178 +27,104 @@ export function referenceOf({ tags, operations }: OpenApi) {
 }
 
 function pageOf(operation: Operation): ReferencePage {
-  const { operationId, method, path, summary, responses } = operation;
-  const parts = [
-    `<h1 id="${operationId}">${escapeHtml(summary)}</h1>`,
-    `<p class="docs-endpoint"><b>${method}</b> <code>${escapeHtml(path)}</code></p>`,
-    operation.description ? `<p>${textHtml(operation.description)}</p>` : '',
-    `<p>${costOf(operation)}</p>`,
-    samplesOf(operation),
-  ];
-  const chapters = [
-    { text: 'Parameters', html: fields(parametersOf(operation)) },
-    { text: 'Body', html: bodyOf(operation) },
-    { text: 'Responses', html: Object.entries(responses).map(responseOf).join('') },
-  ].filter(({ html }) => html !== '');
-  const headings = chapters.map(({ text }) => ({ depth: 2, text, id: text.toLowerCase() }));
-  for (const { text, html } of chapters) {
-    parts.push(headingHtml({ depth: 2, text, id: text.toLowerCase() }, text), html);
-  }
+  const { operationId, method, path } = operation;
+  const source = markdownOf(operation);
+  const rendered = renderMarkdown(source, { file: FILE, addressOf: (address) => `/${address}` });
+  const short = `${method === 'DELETE' ? 'DEL' : method} ${shortPath(path)}`;
   return {
-    entry: {
-      slug: `reference/${operationId}`,
-      file: 'openapi.json',
-      short: `${method === 'DELETE' ? 'DEL' : method} ${shortPath(path)}`,
-    },
-    title: summary,
-    html: parts.join(''),
-    headings,
-    source: operationMarkdown(operation),
-    sections: sectionsOf(operation),
+    ...rendered,
+    // The search has each field by its name; below these headings is nothing else.
+    sections: rendered.sections.filter(({ heading }) => !CHAPTERS.includes(heading)),
+    source,
+    entry: { slug: `reference/${operationId}`, file: FILE, short },
   };
-}
-
-/** Only creates cost credits. */
-function costOf({ operationId }: Operation): string {
-  if (operationId !== 'createVideo') return 'Costs nothing.';
-  const prices = '<a href="/docs/prices">Prices and quotes</a>';
-  const once = '<a href="/docs/paying-once">Paying exactly once</a>';
-  const sentence = 'The same Idempotency-Key never pays twice';
-  return `Reserves the price of the video (${prices}). ${sentence} (${once}).`;
-}
-
-/** The operation's samples per tool, and below them which tools lack it. */
-function samplesOf(operation: Operation): string {
-  const samples = operationSamples(operation).map(({ tool, language, text }) => ({
-    name: tool,
-    html: sampleHtml(text, language),
-  }));
-  const missing = toolsWithout(operation);
-  const note = missing.length > 0 ? `<p class="docs-note">Not in ${missing.join(', ')}.</p>` : '';
-  const link = operation.operationId === 'createVideo' ? tryItLink(exampleBody(operation)) : '';
-  return tabsHtml(samples) + note + link;
-}
-
-function sectionsOf(operation: Operation): Section[] {
-  const { operationId, summary, description = '', method, path, requestBody } = operation;
-  const body = requestBody?.content['application/json']?.schema ?? {};
-  const all = [...parametersOf(operation), ...membersOf(body, 'field')];
-  return [
-    { heading: summary, id: operationId, text: `${method} ${path} ${description}` },
-    ...all.map(({ name, id, schema }) => ({ heading: name, id, text: rulesOf(schema) })),
-  ];
 }
 
 const shortPath = (path: string) => path.replace('/api/v1', '').replaceAll(/\{(\w+)\}/g, ':$1');
 
-function parametersOf({ parameters = [] }: Operation): Field[] {
-  return parameters.map(({ name, in: place, required = false, description, schema }) => ({
-    name: place === 'header' ? name.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase()) : name,
-    id: `${place}-${name.toLowerCase()}`,
-    note: place,
-    required,
-    schema: Object.assign({}, schema, description && { description }),
-  }));
-}
+const CHAPTERS = ['Parameters', 'Body', 'Responses'];
 
-function bodyOf({ requestBody }: Operation): string {
-  const schema = requestBody?.content['application/json']?.schema;
-  if (requestBody && !schema)
-    return `<p>${Object.keys(requestBody.content).join(', ')}: the bytes of a file.</p>`;
-  return schema ? fields(membersOf(schema, 'field')) : '';
-}
-
-function membersOf({ properties = {}, required = [] }: Schema, prefix: string): Field[] {
-  return Object.entries(properties).map(([name, schema]) => ({
-    name,
-    id: `${prefix}-${name}`,
-    note: '',
-    required: required.includes(name),
-    schema,
-  }));
-}
-
-interface Field {
-  name: string;
-  id: string;
-  note: string;
-  required: boolean;
-  schema: Schema;
-}
-
-function fields(list: Field[]): string {
-  if (list.length === 0) return '';
-  const rows = list.map(
-    ({ name, id, note, required, schema }) => `
-<div class="docs-field" id="${id}">
-  <dt><a href="#${id}"><code>${escapeHtml(name)}</code></a>
-  <span>${escapeHtml(typeOf(schema))}</span>
-  ${note ? `<span>${note}</span>` : ''}${required ? '<b>required</b>' : ''}</dt>
-  <dd>${textHtml(rulesOf(schema))}${schema.properties ? fields(membersOf(schema, id)) : ''}</dd>
-</div>`,
+function markdownOf(operation: Operation): string {
+  const { method, path, summary, description, responses } = operation;
+  const samples = operationSamples(operation).map(({ tool, language, text }) =>
+    fence(`${language} tab=${tool}`, text),
   );
-  return `<dl class="docs-fields">${rows.join('')}</dl>`;
-}
-
-function responseOf([status, { description, content }]: [string, ApiResponse]): string {
-  const example = exampleOf(content);
-  const code = errorCodeOf(example);
-  const help =
-    code && `<p><a href="/docs/errors#row-${code}">${code}: what it costs, and what to do</a></p>`;
-  const shown = example === undefined ? '' : sampleHtml(JSON.stringify(example, null, 2), 'json');
-  const summary = `<summary><b>${status}</b> ${escapeHtml(description)}</summary>`;
-  const all = [summary, help ?? '', shown].join('');
-  return `<details class="docs-response" id="status-${status}">${all}</details>`;
-}
-
-function errorCodeOf(example: unknown): string | undefined {
-  return (example as { error?: { code?: string } } | undefined)?.error?.code;
-}
-
-function operationMarkdown(operation: Operation): string {
-  const { method, path, summary, description, requestBody } = operation;
-  const parameters = parametersOf(operation);
   const missing = toolsWithout(operation);
-  const samples = operationSamples(operation).map(
-    ({ tool, language, text }) => `### ${tool}\n\n${fence(language, text)}`,
-  );
-  const body = requestBody?.content['application/json']?.schema;
-  const responses = Object.entries(operation.responses).map(responseText);
+  const texts = [
+    parametersOf(operation),
+    bodyOf(operation),
+    Object.entries(responses).map(responseOf).join('\n\n'),
+  ];
   const parts = [
     `# ${summary}`,
-    `\`${method} ${path}\``,
-    description,
+    `**${method}** \`${path}\``,
+    description && inMarkdown(description),
+    costOf(operation),
     ...samples,
     missing.length > 0 && `Not in ${missing.join(', ')}.`,
-    parameters.length > 0 && '## Parameters',
-    parameters
-      .map(({ name, note, schema, required }) => fieldLine(`${name} (${note})`, schema, required))
-      .join('\n'),
-    body && '## Body',
-    body && fieldLines(body, '').join('\n'),
-    '## Responses',
-    ...responses,
+    ...CHAPTERS.map((title, i) => texts[i] && `## ${title}\n\n${texts[i]}`),
   ];
   return `${parts.filter(Boolean).join('\n\n')}\n`;
 }
 
 const fence = (language: string, text: string) => `\`\`\`${language}\n${text}\n\`\`\``;
 
-function fieldLines({ properties = {}, required = [] }: Schema, prefix: string): string[] {
+/** A text of openapi.json, with page URLs as links. */
+function inMarkdown(text: string): string {
+  return text.replaceAll(/[<|*[]/g, '\\$&').replaceAll(/\/docs\/[\w#/-]+/g, '[$&]($&)');
+}
+
+/** Only creates cost credits. */
+function costOf({ operationId }: Operation): string {
+  if (operationId !== 'createVideo') return 'Costs nothing.';
+  return `Reserves the price of the video ([Prices and quotes](/docs/prices)). The same Idempotency-Key
+never pays twice ([Paying exactly once](/docs/paying-once)).`;
+}
+
+function parametersOf({ parameters = [] }: Operation): string {
+  return table(
+    parameters.map(({ name, in: place, required = false, description, schema }) => {
+      const shown = place === 'header' ? name.replaceAll(/\b[a-z]/g, (c) => c.toUpperCase()) : name;
+      const described = Object.assign({}, schema, description && { description });
+      return rowOf(shown, described, { place, required });
+    }),
+  );
+}
+
+function bodyOf({ requestBody }: Operation): string {
+  if (!requestBody) return '';
+  const schema = requestBody.content['application/json']?.schema;
+  if (schema) return table(fieldRows(schema, ''));
+  const types = Object.keys(requestBody.content).map((type) => `\`${type}\``);
+  return `${types.join(', ')}: the bytes of a file.`;
+}
+
+function table(rows: string[]): string {
+  return rows.length === 0
+    ? ''
+    : ['| Name | Type | Meaning |', '|---|---|---|', ...rows].join('\n');
+}
+
+function fieldRows({ properties = {}, required = [] }: Schema, prefix: string): string[] {
   return Object.entries(properties).flatMap(([name, schema]) => [
-    fieldLine(`${prefix}${name}`, schema, required.includes(name)),
-    ...fieldLines(schema, `${prefix}${name}.`),
+    rowOf(`${prefix}${name}`, schema, { required: required.includes(name) }),
+    ...fieldRows(schema, `${prefix}${name}.`),
   ]);
 }
 
-function fieldLine(name: string, schema: Schema, isRequired = false): string {
-  const type = `${typeOf(schema)}${isRequired ? ', required' : ''}`;
-  return `- \`${name}\` (${type}): ${rulesOf(schema)}`.trimEnd();
+function rowOf(name: string, schema: Schema, about: { place?: string; required: boolean }): string {
+  const type = [typeOf(schema), about.place, about.required && '**required**'].filter(Boolean);
+  return `| \`${name}\` | ${type.join(', ')} | ${inMarkdown(rulesOf(schema))} |`;
 }
 
-function responseText([status, { description, content }]: [string, ApiResponse]): string {
+function responseOf([status, { description, content }]: [string, ApiResponse]): string {
   const example = exampleOf(content);
-  const shown =
-    example === undefined ? '' : `\n\n${fence('json', JSON.stringify(example, null, 2))}`;
-  return `### ${status}\n\n${description}${shown}`;
+  const code = (example as { error?: { code?: string } } | undefined)?.error?.code;
+  const parts = [
+    `<details><summary><b>${status}</b> ${escapeHtml(description)}</summary>`,
+    code && `[${code}: what it costs, and what to do](/docs/errors#row-${code})`,
+    example !== undefined && fence('json', JSON.stringify(example, null, 2)),
+    '</details>',
+  ];
+  return parts.filter(Boolean).join('\n\n');
 }

@@ -30,19 +30,27 @@ export const numbers = columnOf('number');
 /** Text that people wrote: words longer than the column are broken. */
 export const prose = columnOf('prose');
 
-interface TableProps<Row> {
+interface TableProps<Row extends object> {
   /** For screen readers. */
   caption: string;
   columns: Column<Row>[];
   rows: Row[];
-  keyOf: (row: Row) => string | number;
+  /** By default its `id`, or all of it. */
+  keyOf?: (row: Row) => string | number;
 }
+
+const idOf = (row: object) => ('id' in row ? String(row.id) : JSON.stringify(row));
 
 /**
  * Rows and columns; on a phone each row becomes a block. ARIA roles are explicit, because browsers
  * drop them from a table that is not displayed as one. Renders nothing without rows.
  */
-export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
+export function Table<Row extends object>({
+  caption,
+  columns,
+  rows,
+  keyOf = idOf,
+}: TableProps<Row>) {
   if (rows.length === 0) return null;
   return (
     <table role="table" class="stacking w-full border-collapse text-base">
@@ -81,7 +89,7 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   );
 }
 
-type TableCardProps<Row> = Omit<TableProps<Row>, 'caption'> & {
+type TableCardProps<Row extends object> = Omit<TableProps<Row>, 'caption'> & {
   title: string;
   note?: string;
   /** Defaults to the title. */
@@ -89,7 +97,7 @@ type TableCardProps<Row> = Omit<TableProps<Row>, 'caption'> & {
 };
 
 /** A table in a card; renders nothing without rows. */
-export function TableCard<Row>(props: TableCardProps<Row>) {
+export function TableCard<Row extends object>(props: TableCardProps<Row>) {
   const { title, note, caption = title, ...table } = props;
   if (table.rows.length === 0) return null;
   return (
@@ -118,14 +126,19 @@ export function More({
 type ShownList<Row> = Pick<LoadedList<Row>, 'items' | 'error' | 'isLoading' | 'reload'> &
   Partial<Pick<LoadedList<Row>, 'hasMore' | 'more'>>;
 
-interface ListTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
+interface ListTableProps<Row extends object> extends Omit<TableProps<Row>, 'rows'> {
   list: ShownList<Row>;
   empty: ComponentChildren;
   /** Of its skeleton. */
   lines?: number;
 }
 
-export function ListTable<Row>({ list, empty, lines = 5, ...table }: ListTableProps<Row>) {
+export function ListTable<Row extends object>({
+  list,
+  empty,
+  lines = 5,
+  ...table
+}: ListTableProps<Row>) {
   return (
     <Load from={{ ...list, data: list.items }} skeleton={<Skeleton lines={lines} />}>
       {(rows) =>
@@ -142,12 +155,12 @@ export function ListTable<Row>({ list, empty, lines = 5, ...table }: ListTablePr
   );
 }
 
-export interface ListProps<Row> extends ListTableProps<Row> {
+export interface ListProps<Row extends object> extends ListTableProps<Row> {
   card?: Omit<ComponentProps<typeof Card>, 'children'>;
 }
 
 /** {@link ListTable} in a card, which is left out while there are no rows. */
-export function ListCard<Row>({ card, ...table }: ListProps<Row>) {
+export function ListCard<Row extends object>({ card, ...table }: ListProps<Row>) {
   const { items } = table.list;
   const shown = <ListTable {...table} />;
   return items === undefined || items.length === 0 ? shown : <Card {...card}>{shown}</Card>;

@@ -114,7 +114,6 @@ export function Orders({ hasPortal = false }: { hasPortal?: boolean | undefined 
       }}
       caption="Purchases, the newest first"
       columns={COLUMNS}
-      keyOf={({ id }) => id}
     />
   );
 }

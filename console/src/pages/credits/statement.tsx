@@ -85,7 +85,6 @@ export function Statement() {
         empty={Object.values(filter).some((value) => value !== '') ? NO_MATCH : NO_ENTRIES}
         caption="Changes of credits, the newest first"
         columns={COLUMNS}
-        keyOf={({ id }) => id}
       />
     </Card>
   );

@@ -61,7 +61,6 @@ export default function KeysPage() {
               }
               caption="Valid API keys"
               columns={columnsWith(list.reload)}
-              keyOf={({ id }) => id}
             />
             <EndedKeys keys={items.filter((key) => !isValid(key))} />
           </>
@@ -142,7 +141,7 @@ function EndedKeys({ keys }: { keys: ApiKey[] }) {
     <details class="border border-line bg-sheet p-5 sm:p-7">
       <summary class="cursor-pointer font-medium">Revoked and expired keys ({keys.length})</summary>
       <div class="mt-5">
-        <Table caption="Ended API keys" columns={columns} rows={keys} keyOf={(key) => key.id} />
+        <Table caption="Ended API keys" columns={columns} rows={keys} />
       </div>
     </details>
   );

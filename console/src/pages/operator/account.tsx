@@ -41,7 +41,6 @@ export function AccountPage({ id }: { id: string }) {
           empty={<Empty title="No transfer of credits yet" />}
           caption="Transfers"
           columns={MOVEMENTS}
-          keyOf={(row) => row.id}
         />
       }
     >
@@ -182,19 +181,9 @@ function WaysIn({ account }: { account: Account }) {
       }
     >
       <div class="grid gap-7">
-        <Table caption="Sessions" columns={SESSIONS} rows={sessions} keyOf={(row) => row.id} />
-        <Table
-          caption="Passkeys"
-          columns={passkeysOf(id)}
-          rows={passkeys}
-          keyOf={(row) => row.id}
-        />
-        <Table
-          caption="Outside identities"
-          columns={IDENTITIES}
-          rows={identities}
-          keyOf={({ issuer, subject }) => `${issuer} ${subject}`}
-        />
+        <Table caption="Sessions" columns={SESSIONS} rows={sessions} />
+        <Table caption="Passkeys" columns={passkeysOf(id)} rows={passkeys} />
+        <Table caption="Outside identities" columns={IDENTITIES} rows={identities} />
       </div>
     </Card>
   );

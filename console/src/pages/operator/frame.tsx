@@ -199,14 +199,14 @@ function wordsOf(name: string): string {
   return name.replaceAll('_', ' ').replace(/(?<=[a-z])[A-Z]/g, (one) => ` ${one.toLowerCase()}`);
 }
 
-type ListPageProps<Row> = OperatorPageProps &
+type ListPageProps<Row extends object> = OperatorPageProps &
   Omit<ListProps<Row>, 'caption'> & {
     /** Defaults to the title. */
     caption?: string;
   };
 
 /** A page with one list and its filters. Changes reload the list. */
-export function ListPage<Row>(props: ListPageProps<Row>) {
+export function ListPage<Row extends object>(props: ListPageProps<Row>) {
   const { title, lead, actions, children, list, onDone = list.reload, ...table } = props;
   return (
     <OperatorPage title={title} lead={lead} actions={actions} onDone={onDone}>

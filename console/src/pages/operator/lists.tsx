@@ -122,7 +122,6 @@ export function AuditPage() {
         </Empty>
       }
       columns={AUDITS}
-      keyOf={({ id }) => id}
     />
   );
 }

@@ -48,14 +48,8 @@ function Details({ task }: { task: Task }) {
       {task.attempts.map((attempt) => (
         <Attempt key={attempt.id} attempt={attempt} />
       ))}
-      <TableCard
-        title="History"
-        caption="Transitions"
-        rows={task.history}
-        keyOf={({ at, phase }) => `${at} ${phase}`}
-        columns={TRANSITIONS}
-      />
-      <TableCard title="Files" rows={task.objects} keyOf={({ id }) => id} columns={FILES} />
+      <TableCard title="History" caption="Transitions" rows={task.history} columns={TRANSITIONS} />
+      <TableCard title="Files" rows={task.objects} columns={FILES} />
       <Card title="Request">
         <pre
           role="region"
@@ -117,12 +111,7 @@ function Attempt({ attempt }: { attempt: Attempt }) {
       {attempt.evidence.length === 0 ? (
         <p class="text-dim">No evidence is recorded.</p>
       ) : (
-        <Table
-          caption="Evidence"
-          rows={attempt.evidence}
-          keyOf={(evidence) => `${evidence.source} ${JSON.stringify(evidence.finding)}`}
-          columns={EVIDENCE}
-        />
+        <Table caption="Evidence" rows={attempt.evidence} columns={EVIDENCE} />
       )}
     </Card>
   );

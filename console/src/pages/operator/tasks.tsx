@@ -52,7 +52,6 @@ export function TasksPage() {
         </Empty>
       }
       columns={TASKS}
-      keyOf={({ id }) => id}
     >
       <Views shown={view.id} account={account} />
       {isHeld && <Link href="/operator/tasks/held">Decide many at once</Link>}
@@ -122,7 +121,6 @@ export function HeldPage() {
       }}
       caption="Held tasks"
       columns={HELD_TASKS}
-      keyOf={({ id }) => id}
     >
       <Filter onFind={setFilter} />
       {left.length > 0 && (

@@ -29,10 +29,9 @@ import { type GivenRequest, givenRequest } from './given-request.ts';
 import { Outcomes } from './outcomes.tsx';
 import { PriceBox, useQuote } from './price-box.tsx';
 import { Result } from './result.tsx';
-import { followedRequest, type Generation } from './runs.ts';
+import { followedRequest, type Generation, useRuns } from './runs.ts';
 import { publicBody, samplesOf } from './samples.ts';
 import { Settings } from './settings.tsx';
-import { useRuns } from './use-generation.ts';
 
 export default function PlaygroundPage() {
   const { query } = useLocation();

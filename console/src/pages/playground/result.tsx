@@ -8,8 +8,7 @@ import { useSending } from '../../ui/form/sending.tsx';
 import { Credits } from '../../ui/format.tsx';
 import { Player } from '../../ui/player.tsx';
 import { ErrorState } from '../../ui/states.tsx';
-import type { Generation, Run } from './runs.ts';
-import { useFollow, type useRuns } from './use-generation.ts';
+import { type Generation, type Run, useFollow, type useRuns } from './runs.ts';
 
 interface ResultProps extends Omit<ReturnType<typeof useRuns>, 'runs' | 'generate'> {
   run: Run;

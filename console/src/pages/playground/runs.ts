@@ -1,7 +1,11 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Me } from '../../../../server/src/site/account/me.ts';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
-import { ApiFailure } from '../../api.ts';
+import { ApiFailure, api } from '../../api.ts';
+import { asFailure } from '../../load.ts';
 import { isKeptFor, trying } from '../../personal.ts';
+import { useSession } from '../../session.tsx';
+import { toast } from '../../ui/toast.tsx';
 import type { Body } from './form-model.ts';
 
 /**
@@ -17,7 +21,7 @@ export type Generation =
   | { kind: 'task'; task: ShownTask; readAt: number; error?: ApiFailure | undefined };
 
 /** A request with its Idempotency-Key: stored before it is sent, so that a reload can resume it. */
-export interface Submission {
+interface Submission {
   key: string;
   accountId: string;
   body: Body;
@@ -37,7 +41,7 @@ const STORED = { live: 'framewright.generation', test: 'framewright.test-generat
 const MOST = 5;
 
 /** The account and mode that the runs belong to. */
-export type Owner = Pick<Me, 'account_id' | 'mode'>;
+type Owner = Pick<Me, 'account_id' | 'mode'>;
 
 type Kept = Submission & { isLost?: boolean };
 
@@ -55,7 +59,7 @@ export function followedRequest(owner: Owner): Body | undefined {
 }
 
 /** Not after a sign-out, when a response may still arrive. */
-export function store({ owner: { account_id: accountId, mode }, runs }: Book): void {
+function store({ owner: { account_id: accountId, mode }, runs }: Book): void {
   if (isLeft || !isKeptFor(accountId)) return;
   const kept = runs.flatMap(({ submission, generation: { kind } }): Kept[] =>
     kind === 'refused' ? [] : [{ ...submission, isLost: kind === 'lost' }],
@@ -77,7 +81,7 @@ const isOver = ({ generation }: Run) =>
   (generation.kind === 'task' && generation.task.status !== 'processing');
 
 /** Puts a run first, and drops the oldest finished ones. */
-export function withNewest(runs: Run[], run: Run): Run[] {
+function withNewest(runs: Run[], run: Run): Run[] {
   const others = runs.filter(
     ({ submission, generation: { kind } }) =>
       submission.key !== run.submission.key && kind !== 'refused',
@@ -85,7 +89,7 @@ export function withNewest(runs: Run[], run: Run): Run[] {
   return [run, ...others.filter((one, at) => at < MOST - 1 || !isOver(one))];
 }
 
-export interface Book {
+interface Book {
   owner: Owner;
   runs: Run[];
   /** Updates the page, if it is open. */
@@ -96,7 +100,7 @@ export interface Book {
 /** Outlive the page, so that requests continue while another page is shown. */
 const books = new Map<string, Book>();
 
-export function bookOf(owner: Owner): Book {
+function bookOf(owner: Owner): Book {
   const name = `${owner.mode} ${owner.account_id}`;
   const runs = () => stored(owner).map(restored);
   const book = books.get(name) ?? { owner, runs: runs(), show() {}, refresh() {} };
@@ -113,3 +117,172 @@ addEventListener('pageshow', () => {
   isLeft = false;
   for (const book of books.values()) store(book);
 });
+
+/** Statuses that leave open whether the request was accepted. */
+const isUncertain = ({ status }: ApiFailure) => status === 0 || status === 429 || status >= 500;
+
+const POLL_SECONDS = { first: 1, later: 2, held: 10 };
+const FIRST_POLLS = 10;
+
+function change(book: Book, next: Run[]): void {
+  book.runs = next.filter(({ generation }) => generation.kind !== 'gone');
+  store(book);
+  book.show(book.runs);
+}
+
+function update(book: Book, key: string, generation: Generation): void {
+  const taskId = generation.kind === 'task' ? { taskId: generation.task.id } : {};
+  const next = book.runs.map((run) =>
+    run.submission.key === key
+      ? { ...run, submission: { ...run.submission, ...taskId }, generation }
+      : run,
+  );
+  change(book, next);
+  if (generation.kind === 'task' && generation.task.status !== 'processing') void book.refresh();
+}
+
+function drop(book: Book, { submission: { key } }: Run): void {
+  change(
+    book,
+    book.runs.filter(({ submission }) => submission.key !== key),
+  );
+}
+
+async function send(book: Book, submission: Submission, isResent = false): Promise<void> {
+  const run = { submission, generation: { kind: 'sending' } as const, isResent };
+  change(book, withNewest(book.runs, run));
+  update(book, submission.key, await create(book.owner, submission));
+  void book.refresh();
+}
+
+/** Sends a new request, or resends an earlier one that got no response. */
+async function generate(book: Book, body: Body): Promise<void> {
+  const known = book.runs;
+  if (known.some(({ generation }) => generation.kind === 'sending')) return; // a second click
+  const isSame = ({ submission, generation }: Run) =>
+    generation.kind === 'lost' && JSON.stringify(submission.body) === JSON.stringify(body);
+  const lost = known.find(isSame)?.submission;
+  await send(book, lost ?? { key: crypto.randomUUID(), accountId: book.owner.account_id, body });
+}
+
+/** Gives up a request that got no response, unless it has arrived. */
+async function discard(book: Book, run: Run): Promise<void> {
+  const { key } = run.submission;
+  const found = await arrived(book.owner, key);
+  if (found) {
+    update(book, key, found);
+    toast('The request had arrived: this is its video.');
+  } else {
+    drop(book, run);
+    toast('Discarded. If the request arrives after all, its video is under Videos.');
+  }
+}
+
+/** On opening the page: resends interrupted requests, and re-reads the others. */
+function resume(book: Book): void {
+  const before = book.runs.filter(({ generation }) => generation.kind !== 'refused');
+  change(book, before);
+  for (const { submission, generation } of before) {
+    if (generation.kind === 'interrupted') void send(book, submission, true);
+    else {
+      void readAgain(book.owner, submission, generation).then((next) => {
+        if (next) update(book, submission.key, next);
+      });
+    }
+  }
+}
+
+/** @param me another account or mode needs another component */
+export function useRuns(me: Owner) {
+  const { refresh } = useSession();
+  const [book] = useState(() => bookOf(me));
+  const [runs, setRuns] = useState(book.runs);
+  useLayoutEffect(() => {
+    Object.assign(book, { show: setRuns, refresh });
+    setRuns(book.runs);
+  }, [refresh]);
+  useEffect(() => resume(book), []);
+  return {
+    runs,
+    update: (key: string, next: Generation) => update(book, key, next),
+    generate: (body: Body) => generate(book, body),
+    /** Resends the request, with its own key. */
+    retry: ({ submission }: Run) => send(book, submission),
+    discard: (run: Run) => discard(book, run),
+    dismiss: (run: Run) => drop(book, run),
+  };
+}
+
+const CREATES = {
+  live: 'POST /console/api/generations',
+  test: 'POST /console/api/test-generations',
+} as const;
+
+async function create({ mode }: Owner, { key, body }: Submission): Promise<Generation> {
+  try {
+    const headers = { 'idempotency-key': key };
+    const task = await api(CREATES[mode], { body, headers });
+    return { kind: 'task', task, readAt: performance.now() };
+  } catch (thrown) {
+    const error = asFailure(thrown);
+    const isNotTaken = error.details.reason === 'not_taken';
+    return { kind: isUncertain(error) && !isNotTaken ? 'lost' : 'refused', error };
+  }
+}
+
+/** The task of a request that got no response; undefined if none is known. */
+async function arrived({ mode }: Owner, key: string): Promise<Generation | undefined> {
+  const given = { params: { key }, query: { mode } };
+  const task = await api('GET /console/api/idempotency-keys/:key', given).catch(() => undefined);
+  return task && { kind: 'task', task, readAt: performance.now() };
+}
+
+/** A run's current outcome, as far as it can be read. */
+async function readAgain(owner: Owner, { key, taskId }: Submission, known: Generation) {
+  if (taskId !== undefined) return readTask(taskId, known.kind === 'task' ? known.task : undefined);
+  return known.kind === 'lost' ? arrived(owner, key) : undefined;
+}
+
+async function readTask(id: string, before?: ShownTask): Promise<Generation> {
+  try {
+    const task = await api('GET /console/api/tasks/:id', { params: { id } });
+    return { kind: 'task', task, readAt: performance.now() };
+  } catch (thrown) {
+    const error = asFailure(thrown);
+    if (!before) return error.status === 404 ? { kind: 'gone' } : { kind: 'refused', error };
+    // A new object, so that it is followed further.
+    return { kind: 'task', task: { ...before }, readAt: performance.now(), error };
+  }
+}
+
+/** Polls a live task while the page is visible. */
+export function useFollow(task: ShownTask | undefined, onRead: (next: Generation) => void): void {
+  const read = useRef(onRead);
+  read.current = onRead;
+  const polls = useRef(0);
+  const id = task?.id;
+  useEffect(() => {
+    polls.current = 0;
+  }, [id]);
+  useEffect(() => {
+    if (task?.status !== 'processing') return;
+    let isGone = false;
+    const next = async () => {
+      clearTimeout(timer);
+      if (document.hidden) return;
+      polls.current += 1;
+      const generation = await readTask(task.id, task);
+      if (!isGone) read.current(generation);
+    };
+    const isFirst = polls.current < FIRST_POLLS;
+    const { first, later, held } = POLL_SECONDS;
+    const seconds = task.held !== null ? held : isFirst ? first : later;
+    const timer = setTimeout(() => void next(), seconds * 1000);
+    document.addEventListener('visibilitychange', next);
+    return () => {
+      isGone = true;
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', next);
+    };
+  }, [task]);
+}

@@ -37,7 +37,6 @@ export function Passkeys() {
         empty={<p class="text-dim">{about.data && !isOffered ? NOT_OFFERED : 'None yet.'}</p>}
         caption="Passkeys"
         columns={columnsWith(onChanged)}
-        keyOf={({ id }) => id}
       />
     </Card>
   );

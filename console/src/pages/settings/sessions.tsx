@@ -56,7 +56,6 @@ export function Sessions() {
             caption="Sessions"
             columns={[...COLUMNS, endOf(busy, signOut)]}
             rows={items.toSorted((one, two) => Number(two.is_current) - Number(one.is_current))}
-            keyOf={(session) => session.id}
           />
         )}
       </Load>

@@ -16,7 +16,6 @@ export function VideoDetails({ task }: { task: ShownTask }) {
         caption="Changes of credits for this video"
         columns={MOVEMENT_COLUMNS}
         rows={task.movements}
-        keyOf={({ kind, reason }) => `${kind} ${reason}`}
       />
       {task.inputs.length > 0 && (
         <div class="lg:col-span-2">
@@ -26,7 +25,6 @@ export function VideoDetails({ task }: { task: ShownTask }) {
             caption="The files of the request"
             columns={INPUT_COLUMNS}
             rows={task.inputs}
-            keyOf={({ field, entry }) => `${field} ${entry}`}
           />
         </div>
       )}

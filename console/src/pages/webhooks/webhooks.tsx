@@ -42,7 +42,6 @@ export default function WebhooksPage() {
         }
         caption="Webhook endpoints"
         columns={COLUMNS}
-        keyOf={({ id }) => id}
       />
     </Page>
   );

@@ -40,7 +40,6 @@ export function tabsHtml(samples: { name: string; html: string }[]): string {
 /** How many characters of a row fit on a phone. */
 const NARROW = 36;
 
-/** A table as HTML. @param html a cell as HTML */
 export function tableHtml(
   { header, rows }: Tokens.Table,
   html: (cell: Tokens.TableCell) => string,

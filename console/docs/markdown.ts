@@ -17,7 +17,7 @@ export interface Heading {
   id: string;
 }
 
-export interface Section {
+interface Section {
   heading: string;
   id: string;
   text: string;

@@ -51,7 +51,7 @@ export function operationSamples(operation: Operation): OperationSample[] {
   const given = givenOf(operation);
   const texts: Record<Tool, string | undefined> = {
     curl: curlOf(operation),
-    TypeScript: method === undefined ? requestOf(operation) : typeScript(operation, method, given),
+    TypeScript: typeScript(operation, method, given),
     Python: python && pythonOf(operation, python, given),
     fw: fw && ['fw', fw, ...fwArguments(operation, given)].join(' '),
     MCP: mcp && JSON.stringify({ name: mcp, arguments: mcpArguments(operation, given) }, null, 2),
@@ -90,30 +90,23 @@ function givenOf(operation: Operation): Given {
 const isDelete = ({ method }: Operation) => method === 'DELETE';
 const FILE = 'first.png';
 
-function typeScript(operation: Operation, method: string, { fields, isPaged, isFile }: Given) {
+/** Without a method of its own, an operation is called by the SDK's `request`. */
+function typeScript(operation: Operation, method: string | undefined, given: Given): string {
+  const { fields, isPaged, isFile } = given;
   const words = [...idsOf(operation), ...(isFile ? [FILE] : [])].map((text) => `'${text}'`);
-  const object = typeScriptObject(fields);
-  if (isPaged) words.push(object.replaceAll(/,?\n */g, ' '));
-  else if (Object.keys(fields).length > 0) words.push(object);
-  if (hasKey(operation)) words.push(`{ idempotencyKey: '${FIRST_KEY}' }`);
-  const call = `client.${method}(${words.join(', ')})`;
-  if (isPaged) {
-    return typeScriptOf(`for await (const item of ${call}) {\n  console.log(item);\n}`);
-  }
-  return typeScriptOf(isDelete(operation) ? `await ${call};` : `console.log(await ${call});`);
+  const object = Object.keys(fields).length > 0 ? typeScriptObject(fields) : '';
+  const nested = object && `{\n  body: ${object.replaceAll('\n', '\n  ')},\n}`;
+  const all =
+    method === undefined
+      ? [`'${operation.method}'`, `'${examplePath(operation.path)}'`, nested]
+      : [...words, isPaged ? object.replaceAll(/,?\n */g, ' ') : object];
+  if (hasKey(operation)) all.push(`{ idempotencyKey: '${FIRST_KEY}' }`);
+  const call = `client.${method ?? 'request'}(${all.filter(Boolean).join(', ')})`;
+  const shown = isDelete(operation) ? `await ${call};` : `console.log(await ${call});`;
+  const line =
+    isPaged && method ? `for await (const item of ${call}) {\n  console.log(item);\n}` : shown;
+  return `import { Framewright } from '@framewright/client';\n\nconst client = new Framewright();\n${line}`;
 }
-
-/** Uses the SDK's `request`, for operations without their own method. */
-function requestOf(operation: Operation): string {
-  const body = exampleBody(operation);
-  const nested = body && typeScriptObject(body).replaceAll('\n', '\n  ');
-  const options = nested ? `, {\n  body: ${nested},\n}` : '';
-  const call = `client.request('${operation.method}', '${examplePath(operation.path)}'${options})`;
-  return typeScriptOf(isDelete(operation) ? `await ${call};` : `console.log(await ${call});`);
-}
-
-const typeScriptOf = (line: string) =>
-  `import { Framewright } from '@framewright/client';\n\nconst client = new Framewright();\n${line}`;
 
 function pythonOf(operation: Operation, method: string, { fields, isPaged, isFile }: Given) {
   const words = [...idsOf(operation), ...(isFile ? [FILE] : [])].map((text) => `"${text}"`);
@@ -162,7 +155,7 @@ function examplePath(path: string): string {
   return path.replace('/api/v1', '').replace('{id}', id).replace('{eventId}', EXAMPLE_IDS.event);
 }
 
-export function exampleBody({ requestBody }: Operation): Record<string, unknown> | undefined {
+function exampleBody({ requestBody }: Operation): Record<string, unknown> | undefined {
   return exampleOf(requestBody?.content) as Record<string, unknown> | undefined;
 }
 

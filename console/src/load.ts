@@ -110,7 +110,6 @@ export interface LoadedList<Item> {
   isLoading: boolean;
   hasMore: boolean;
   more(): Promise<void>;
-  /** Reads all shown pages again. */
   reload(): Promise<void>;
 }
 

@@ -163,7 +163,6 @@ export function useMode(): Mode {
   return useMe().mode;
 }
 
-/** The spendable credits in the page's mode. */
 export function availableOf({ mode, credits }: Me): number {
   return mode === 'test' ? credits.test : credits.paid + credits.promotional;
 }

@@ -1,7 +1,6 @@
 import type { NamesIn } from '../../server/src/site/route.ts';
 import type { SiteApi } from '../../server/src/site/site.ts';
 
-/** A route of the website's API, such as `PATCH /console/api/keys/:id`. */
 export type Route = keyof SiteApi;
 
 export type Body<Name extends Route> = SiteApi[Name]['body'];
@@ -47,19 +46,16 @@ export interface Given {
   params?: Record<string, string> | undefined;
   /** Empty texts are left out. */
   query?: Record<string, string | undefined> | undefined;
-  /** Sent as JSON. */
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
 }
 
-/** The URL for a path and its parameters. */
 export function addressOf<Path extends ReadPath>(path: Path, ...given: AddressParts<Path>): string;
 export function addressOf(path: string, given?: Given): string {
   return filled(path, given);
 }
 
-/** Like {@link addressOf}, for any path. */
 export function filled(path: string, { params = {}, query = {} }: Given = {}): string {
   const named = path.replaceAll(/:(\w+)/g, (_, name) => encodeURIComponent(params[name] ?? ''));
   const texts = Object.entries(query).flatMap(([name, text]) => (text ? [[name, text]] : []));

@@ -27,7 +27,6 @@ function closeContentsOnPhone(): void {
   contents.scrollTop = current.offsetTop - contents.clientHeight / 2;
 }
 
-/** Opens the folded section that the URL points to. */
 function openFromAddress(): void {
   const open = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));

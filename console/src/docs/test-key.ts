@@ -2,7 +2,6 @@ import { ApiFailure, api } from '../api.ts';
 import { forgetIfSignedOut } from '../personal.ts';
 import { element } from './element.ts';
 
-/** The placeholder for a test key in samples. */
 const PLACEHOLDER = 'fw_test_...';
 const KEPT = 'docs-test-key';
 const DAYS_VALID = 7;

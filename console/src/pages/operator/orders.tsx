@@ -41,7 +41,6 @@ function modeOf(site: Pick<About, 'billing' | 'is_test'> | undefined): string {
   return site.is_test ? 'Stripe is in test mode: no money moves.' : 'Stripe is in live mode.';
 }
 
-/** Looks up the order of an unmatched payment. */
 const FIND: Change = {
   verb: 'orders settle',
   effect:

@@ -5,7 +5,6 @@ import { type LoadedList, type Part, useEvery, useList } from '../../load.ts';
 import { useMode } from '../../session.tsx';
 import type { Filters } from './filters.tsx';
 
-/** The state of the list when its page was left. */
 interface Left {
   parts: Part<VideoItem>[];
   scrollY: number;
@@ -52,7 +51,6 @@ const EVERY_MS = 4000;
 /** A poster may appear this long after its video is completed. */
 const POSTER_MS = 20_000;
 
-/** The items, with live updates of those in progress. */
 export function useLive(items: VideoItem[] | undefined): VideoItem[] | undefined {
   const [fresh, setFresh] = useState<Map<string, VideoItem>>(new Map());
   const mode = useMode();
@@ -67,7 +65,6 @@ export function useLive(items: VideoItem[] | undefined): VideoItem[] | undefined
   return current;
 }
 
-/** Whether a video's poster may still appear. */
 export function awaitsPoster(
   item: Pick<VideoItem, 'surface' | 'video_url' | 'poster_url' | 'updated_at'>,
 ) {

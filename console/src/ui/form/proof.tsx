@@ -7,7 +7,6 @@ import { FieldFrame, INPUT } from './field.tsx';
 import { SendButton, submitting, useSending } from './sending.tsx';
 
 const DIGITS = 8;
-/** The pause before another code can be sent. */
 const AGAIN_SECONDS = 30;
 
 interface Props {

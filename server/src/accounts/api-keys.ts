@@ -45,7 +45,6 @@ export function hashSecret(secret: string): Buffer {
 
 const INSERT = namedStatement(
   'key_insert',
-  ['id', 'accountId', 'mode', 'name', 'secretHash', 'expiresAt', 'monthlyCap'],
   `insert into api_keys (id, account_id, mode, name, secret_hash, expires_at, monthly_cap)
    values (:id, :accountId, :mode, :name, :secretHash, :expiresAt, :monthlyCap)`,
 );
@@ -87,7 +86,6 @@ export async function createKey(
 
 const UPDATE = namedStatement(
   'key_update',
-  ['id', 'setsName', 'name', 'setsCap', 'monthlyCap'],
   `update api_keys set name = case when :setsName then :name else name end,
      monthly_cap = case when :setsCap then :monthlyCap::bigint else monthly_cap end
    where id = :id and (:setsName and name is distinct from :name

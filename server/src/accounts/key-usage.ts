@@ -18,7 +18,6 @@ const MAX_KEYS = 500;
 // stay erased.
 const WRITE = namedStatement(
   'key_usage_write',
-  ['keyIds', 'requests', 'secondsAgo', 'addresses'],
   `with used as materialized (
      select key_id, requests, clock_now() - seconds_ago * interval '1 second' as at, address
      from unnest(:keyIds::text[], :requests::bigint[], :secondsAgo::float8[], :addresses::text[])

@@ -106,7 +106,6 @@ async function acceptAll(tx: Transaction, items: Acceptance[]): Promise<Task[]> 
 
 const RECORD = namedStatement(
   'attempt_record_outcome',
-  ['attempt', 'state', 'job', 'cause', 'by'],
   `update attempts set state = :state, job_id = :job, cause = :cause, outcome_by = :by,
      outcome_at = clock_now()
    where id = :attempt and state in ('in_flight', 'unknown') returning id`,

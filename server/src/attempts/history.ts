@@ -21,7 +21,6 @@ const cutoff = queryColumn<[days: number], string>(
 
 const NEXT = namedStatement(
   'history_page',
-  ['before', 'createdAt', 'id'],
   `select id, created_at::text as "createdAt" from tasks
    where created_at < :before::timestamptz and (created_at, id) > (:createdAt::timestamptz, :id)
    order by created_at, id limit ${PAGE}`,

@@ -33,7 +33,6 @@ const UPDATE = statement(
 
 const INSERT = namedStatement(
   'forgotten_attempt_insert',
-  ['id', 'taskId', 'cause'],
   `insert into attempts (id, task_id, provider, state, created_at, send_before, cause)
    select :id, id, provider, 'unknown', updated_at, clock_now(), :cause
    from tasks where id = :taskId`,

@@ -26,7 +26,6 @@ const recordCheckout = queryValue<[id: string, session: string, url: string], st
 // (three tries of 10 s), the order has neither a Stripe id nor a URL.
 const REUSABLE = namedStatement(
   'order_same',
-  ['accountId', 'offerId', 'credits', 'price', 'currency', 'savesCard', 'mode', 'account'],
   `select id, stripe_id, checkout_url from orders
    where account_id = :accountId and kind = 'pack' and state = 'pending' and offer_id = :offerId
      and credits = :credits and price = :price and currency = :currency

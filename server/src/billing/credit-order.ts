@@ -80,22 +80,6 @@ export const readOrder = queryFirst<[id: string], CreditOrder>(
 
 const INSERT = namedStatement(
   'order_insert',
-  [
-    'id',
-    'accountId',
-    'kind',
-    'offerId',
-    'subscriptionId',
-    'credits',
-    'price',
-    'currency',
-    'expiresDays',
-    'savesCard',
-    'stripeId',
-    'failure',
-    'mode',
-    'account',
-  ],
   `insert into orders (id, account_id, kind, offer_id, subscription_id, credits, price, currency,
      expires_days, saves_card, stripe_id, failure, stripe_mode, stripe_account)
    values (:id, :accountId, :kind, :offerId, :subscriptionId, :credits, :price, :currency,
@@ -134,10 +118,9 @@ export function movementNames({ id, movements }: Pick<CreditOrder, 'id' | 'movem
   return Array.from({ length: movements }, (_, i) => `order:${id}:${i + 1}`);
 }
 
-function listWhere(name: string, account: string) {
+function listWhere<const Account extends string>(name: string, account: Account) {
   return namedStatement(
     name,
-    ['accountId', 'state', 'disputed', 'after', 'limit'],
     `${ORDERS} where ${account} and (:state::text is null or o.state = :state)
        and (o.dispute is not null or not :disputed::boolean) and (:after::text is null
          or (o.created_at, o.id) < (select c.created_at, c.id from orders c where c.id = :after))

@@ -75,7 +75,6 @@ const replace = whether<[accountId: string, customer: string, gone: string | nul
 
 const SAVE = namedStatement(
   'customer_save',
-  ['accountId', 'mode', 'account', 'customer'],
   `insert into stripe_customers (account_id, stripe_mode, stripe_account, stripe_customer)
    values (:accountId, :mode, :account, :customer)
    on conflict (account_id, stripe_mode, coalesce(stripe_account, ''))

@@ -40,7 +40,6 @@ export const readOffer = queryFirst<[kind: Offer['kind'], id: string], Offer>(
 
 const SET = namedStatement(
   'offer_set',
-  ['id', 'kind', 'name', 'credits', 'price', 'currency', 'period', 'expires_days'],
   `insert into offers (id, kind, name, credits, price, currency, period, expires_days)
    values (:id, :kind, :name, :credits, :price, :currency, :period, :expires_days)
    on conflict (id) do update set name = excluded.name, credits = excluded.credits,

@@ -29,32 +29,36 @@ export function namedStatements(): Statement[] {
   return [...named.values()];
 }
 
-interface NamedStatement<Parameter extends string> extends Statement {
-  /** The values in the order that the database expects. */
-  values(named: Record<Parameter, unknown>): unknown[];
-}
+type Characters<Text> = Text extends `${infer First}${infer Rest}`
+  ? First | Characters<Rest>
+  : never;
+type Letter = Characters<'abcdefghijklmnopqrstuvwxyz'>;
+type InName = Letter | Uppercase<Letter> | Characters<'_0123456789'>;
+type NameAt<Text, Name extends string = ''> = Text extends `${infer First}${infer Rest}`
+  ? First extends InName
+    ? NameAt<Rest, `${Name}${First}`>
+    : Name
+  : Name;
 
-/**
- * A statement with parameters such as `:name`, for five or more.
- * @throws Error when the text and the list differ in a name
- */
-export function namedStatement<Parameter extends string>(
-  name: string,
-  parameters: readonly Parameter[],
-  text: string,
-): NamedStatement<Parameter> {
-  const listed: readonly string[] = parameters;
-  const unused = new Set(listed);
-  // Not after a colon: `::` is a cast.
+/** The names behind single colons in a text: two are a cast. */
+type ParametersOf<Text, Found = never> = Text extends `${string}:${infer Rest}`
+  ? Rest extends `:${infer Cast}`
+    ? ParametersOf<Cast, Found>
+    : ParametersOf<Rest, Found | Exclude<NameAt<Rest>, ''>>
+  : Found;
+
+/** A statement with parameters such as `:name`, for five or more; the type checks their names. */
+export function namedStatement<const Text extends string>(name: string, text: Text) {
+  const names = new Set<string>();
   const positional = text.replace(/(?<!:):([a-z]\w*)/gi, (_match, parameter: string) => {
-    const index = listed.indexOf(parameter);
-    if (index === -1) throw new Error(`${name} has no parameter ${parameter}`);
-    unused.delete(parameter);
-    return `$${index + 1}`;
+    return `$${[...names.add(parameter)].indexOf(parameter) + 1}`;
   });
-  if (unused.size > 0) throw new Error(`${name} does not use ${[...unused].join(', ')}`);
-  const values = (named: Record<Parameter, unknown>) =>
-    parameters.map((parameter) => named[parameter]);
+  /** The values in the order that the database expects. */
+  const values = (named: Record<ParametersOf<Text>, unknown>): unknown[] =>
+    Array.from(names, (parameter) => {
+      if (parameter in named) return (named as Record<string, unknown>)[parameter];
+      throw new Error(`${name} needs a value for ${parameter}`);
+    });
   return { ...statement(name, positional), values };
 }
 

@@ -80,7 +80,6 @@ const advance = queryFirst<[systemIdentifier: Known, timeline: Known, tableOid: 
 // Any difference is examined in a transaction.
 const ADVANCE_UNCHANGED = namedStatement(
   'mark_advance_unchanged',
-  ['epoch', 'beat', 'systemIdentifier', 'timeline', 'tableOid'],
   `update database_marks set beat = beat + 1
    where epoch::text = :epoch and beat >= :beat and ${NO_RECOVERY}
      and system_identifier is not distinct from :systemIdentifier

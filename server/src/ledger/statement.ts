@@ -116,7 +116,6 @@ type Row = Omit<Movement, 'debt_after'>;
 
 const READ = namedStatement(
   'ledger_movements',
-  ['accountId', 'kind', 'after'],
   `select ${COLUMNS}, reserved_after from ledger_transfers
    where account_id = :accountId and kind = :kind and id > :after
    order by id limit ${PAGE}`,
@@ -144,7 +143,6 @@ export interface PagedMovement extends Omit<Movement, 'reserved_after' | 'debt_a
 // The index orders each kind separately.
 const READ_PAGE = namedStatement(
   'ledger_movement_page',
-  ['accountId', 'kinds', 'reasons', 'from', 'until', 'before', 'limit'],
   `select ${COLUMNS} from ledger_transfers where id = any(array(
      select t.id from unnest(:kinds::text[]) as wanted (kind), lateral (
        select id from ledger_transfers

@@ -76,18 +76,6 @@ export interface Transfer {
 // makes the lots due, because they may have expired in the meantime (decisions/0018).
 const TRANSFER = namedStatement(
   'ledger_transfer',
-  [
-    'accountIds',
-    'kinds',
-    'sources',
-    'targets',
-    'credits',
-    'reasons',
-    'references',
-    'notes',
-    'expiresAt',
-    'origins',
-  ],
   `with given as materialized (
      select account_id, kind, source, target, credits, reason, reference, note, expires_at, origin,
        place,

@@ -11,7 +11,6 @@ import type { SendMail } from './mailer.ts';
 
 const ADD = namedStatement(
   'mail_add',
-  ['id', 'accountId', 'subject', 'text'],
   `insert into mails (id, account_id, subject, text) values (:id, :accountId, :subject, :text)`,
 );
 

@@ -24,7 +24,6 @@ export interface ActionTarget {
 
 const INSERT = namedStatement(
   'action_insert',
-  ['actor', 'command', 'target', 'reason', 'details'],
   `insert into operator_actions (actor, command, target, reason, details)
    values (:actor, :command, :target, :reason, :details)`,
 );
@@ -71,7 +70,6 @@ export interface ActionListing extends Action {
 
 const LIST = namedStatement(
   'action_list',
-  ['target', 'after', 'limit'],
   `select id, at, actor, command, target, reason, details from operator_actions
    where (:target::text is null or target = :target)
      and (:after::bigint is null or id < :after::bigint)

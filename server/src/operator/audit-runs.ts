@@ -40,7 +40,6 @@ const BEAT = statement(
 
 const END = namedStatement(
   'audit_run_end',
-  ['id', 'found', 'problems', 'failure'],
   `update audit_runs set ended_at = clock_now(), found = :found, problems = :problems,
      failure = :failure
    where id = :id and ended_at is null`,

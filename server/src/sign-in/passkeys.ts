@@ -90,7 +90,6 @@ const TRANSPORTS = ['usb', 'nfc', 'ble', 'smart-card', 'hybrid', 'internal', 'ca
 
 const INSERT = namedStatement(
   'passkey_insert',
-  ['id', 'accountId', 'publicKey', 'counter', 'transports', 'name'],
   `insert into passkeys (id, account_id, public_key, counter, transports, name)
    values (:id, :accountId, :publicKey, :counter, :transports, :name)`,
 );

@@ -48,7 +48,6 @@ export interface SignedInFrom {
 
 const BEGIN = namedStatement(
   'session_begin',
-  ['id', 'hash', 'account', 'method', 'network', 'browser'],
   `insert into sessions (id, token_hash, account_id, method, network, browser, expires_at)
    values (:id, :hash, :account, :method, :network, :browser,
      clock_now() + interval '${SESSION_DAYS} days')`,

@@ -48,7 +48,6 @@ function registration(name: string) {
   // The update does not see the rows that the same statement inserts.
   const insert = namedStatement(
     name,
-    ['restarted', 'ids', 'ownerIds', 'roles', 'mediaTypes', 'sizes'],
     `with unfinished as (
        update stored_objects set state = 'deleting'
        where owner_id = any(:restarted) and role in ('output', 'poster') and state = 'writing')

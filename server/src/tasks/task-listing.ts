@@ -155,7 +155,6 @@ const MAX_TASKS = 1000;
 
 const FIND = namedStatement(
   'operator_held_to_decide',
-  ['provider', 'accountId', 'hours', 'cause'],
   `with held as (
      select id, account_id, surface, held_cause, provider, credits, ${HELD_SINCE} as held_since
      from tasks where phase = 'held' and provider = coalesce(:provider::text, provider)

@@ -223,7 +223,6 @@ export type StepResult = Task | 'postponed';
 
 const POSTPONE = namedStatement(
   'task_postpone',
-  ['id', 'lease', 'seconds', 'internalFailures', 'seenAt'],
   `update tasks set leased_until = null,
      internal_failures = internal_failures + :internalFailures,
      due_at = case when due_at > to_timestamp(:seenAt) then due_at

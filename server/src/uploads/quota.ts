@@ -39,7 +39,6 @@ const LOCK_MAILBOX = statement(
 
 const STORED = namedStatement(
   'upload_stored',
-  ['accountId', 'mailboxHash'],
   `select coalesce(sum(size_bytes), 0)::int8 as bytes from ${STORED_UPLOADS} stored
    where account_id = :accountId
      or id = any(array(select object_id from uploads where mailbox_hash = :mailboxHash))`,
@@ -89,7 +88,6 @@ export interface Registered {
 
 const INSERT = namedStatement(
   'upload_insert',
-  ['id', 'accountId', 'mailboxHash', 'kind', 'width', 'height', 'durationSeconds', 'lastsDays'],
   `insert into uploads (object_id, account_id, mailbox_hash, kind, width, height,
      duration_seconds, lasts_days)
    values (:id, :accountId, :mailboxHash, :kind, :width, :height, :durationSeconds, :lastsDays)`,

@@ -58,7 +58,6 @@ const WAITING = `with recursive waiting as (
 // Accounts with no delivery under way come first.
 const CLAIM = namedStatement(
   'webhook_claim',
-  ['sound', 'slow', 'failing'],
   `${WAITING},
    due as (
      select e.id, w.due_at, ${SLOT} as slot, leased.endpoints

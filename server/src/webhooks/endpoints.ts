@@ -97,7 +97,6 @@ const COUNT = statement(
 
 const INSERT = namedStatement(
   'webhook_endpoint_insert',
-  ['id', 'accountId', 'mode', 'url', 'description', 'events', 'secret', 'by'],
   `insert into webhook_endpoints (id, account_id, mode, url, description, events, secret, notice,
      notice_from)
    values (:id, :accountId, :mode, :url, :description, :events::text[], :secret,
@@ -152,7 +151,6 @@ const HAS_NEW_URL = '(:url::text is not null and :url is distinct from url)';
 // Enabling an endpoint again or changing its URL clears its failures.
 const UPDATE = namedStatement(
   'webhook_endpoint_update',
-  ['id', 'accountId', 'mode', 'url', 'description', 'events', 'enabled', 'by'],
   `update webhook_endpoints set
      url = coalesce(:url, url),
      description = case when :description::text is null then description
@@ -191,7 +189,6 @@ export async function updateEndpoint(
 
 const REPLACE_SECRET = namedStatement(
   'webhook_endpoint_secret',
-  ['id', 'accountId', 'mode', 'secret', 'by'],
   `update webhook_endpoints set earlier_secret = secret, secret = :secret,
      earlier_secret_until = clock_now() + interval '${OVERLAP_HOURS} hours',
      notice = 'replaced', notice_from = :by

@@ -39,7 +39,6 @@ export const EVENTS_OF_MOVED = `chosen as materialized (
 
 const RECORD = namedStatement(
   'webhook_record',
-  ['accountId', 'type', 'data'],
   `with event as materialized (select ${NEW_EVENT_ID} as id)
    insert into webhook_deliveries (event_id, endpoint_id, type, data, due_at)
    select event.id, e.id, :type, :data, ${FIRST_DUE}

@@ -38,7 +38,6 @@ const ATTEMPTS = `(
 
 const LIST = namedStatement(
   'webhook_deliveries_list',
-  ['endpointId', 'before', 'limit'],
   `select d.id, d.event_id, d.type, d.task_id, d.data, d.created_at,
      case when d.state = 'waiting' and d.due_at is null then 'logged' else d.state end as state,
      d.due_at as next_attempt_at, ${ATTEMPTS} as attempts

@@ -35,7 +35,6 @@ export function isDelivered({ status }: DeliveryAttempt): boolean {
 // resend meanwhile, the delivery stays due.
 const RECORD = namedStatement(
   'webhook_attempts_record',
-  ['attempts'],
   `with given as materialized (
      select g.id, g.number, g.age_ms, g.duration_ms, g.status, g.cause, g.response,
        g.state, g.due_at, g.delay_seconds

@@ -36,14 +36,14 @@ export const POOL = `(case when ${TO_INGEST} then 'ingest'
     else 'poll' end)`;
 
 /** The due tasks that have waited longest, per provider; locks them. */
-function duePerProvider(from: string, condition: string): string {
+function duePerProvider(from: string, condition: string) {
   return `select picked.id, picked.due_at
      from unnest(:providers::text[], :limits::int[]) as wanted (provider, most)
      cross join lateral (
        select tasks.id, tasks.due_at from ${from}
        where ${condition} and tasks.due_at <= ${NOW} and ${FREE}
        order by tasks.due_at, tasks.created_at limit wanted.most
-       for update of tasks skip locked) as picked`;
+       for update of tasks skip locked) as picked` as const;
 }
 
 const dueIn = (pool: WorkerPool) =>
@@ -55,15 +55,12 @@ const LEASE = `update tasks set lease = lease + 1,
      leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
    where id = any(array(select id from chosen)) and ${NO_RECOVERY} returning ${TASK_COLUMNS}`;
 
-const PARAMETERS = ['providers', 'limits', 'slots'] as const;
-
 // An attempt in flight without a lease was left by a dead worker: its job must be found.
 const IN_FLIGHT = `attempts.state = 'in_flight'`;
 
 const claimIn = (pool: WorkerPool, condition = dueIn(pool)) =>
   namedStatement(
     `task_claim_${pool}`,
-    PARAMETERS,
     `with due as materialized (${duePerProvider('tasks', condition)}),
      chosen as materialized (select id from due order by due_at limit :slots) ${LEASE}`,
   );
@@ -71,7 +68,6 @@ const claimIn = (pool: WorkerPool, condition = dueIn(pool)) =>
 // Tasks not yet submitted come first: their clients may be waiting for a response.
 const CLAIM_FIND = namedStatement(
   'task_claim_find',
-  PARAMETERS,
   `with left_in_flight as materialized (${duePerProvider(
     'attempts join tasks on tasks.id = attempts.task_id',
     `attempts.provider = wanted.provider and ${IN_FLIGHT} and tasks.phase = 'submitting'`,
@@ -101,7 +97,6 @@ const INGEST_LOCK = 7_100_001;
 // go round-robin to the accounts.
 const CLAIM_INGEST = namedStatement(
   'task_claim_ingest',
-  ['providers', 'slots', 'accountLimit'],
   `with recursive locked as materialized (select pg_advisory_xact_lock(${INGEST_LOCK})),
      waiting (account_id) as (
        (select account_id from tasks where ${TO_INGEST} order by account_id limit 1)

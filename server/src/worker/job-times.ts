@@ -41,7 +41,6 @@ const REMEMBERED_JOBS = 20;
 
 const WRITE = namedStatement(
   'job_times_write',
-  ['providers', 'models', 'resolutions', 'lengths', 'jobs', 'means', 'deviations'],
   `insert into job_times as known
      (provider, model, resolution, video_seconds, jobs, mean_seconds, deviation_seconds)
    select provider, model, resolution, video_seconds, jobs, mean, deviation

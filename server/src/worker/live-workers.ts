@@ -17,7 +17,6 @@ const IS_UNSERVED = `not exists (select from workers
 
 const REPORT = namedStatement(
   'worker_report',
-  ['id', 'providers', 'ingestSlots'],
   `with forgotten as (delete from workers where seen_at < ${NOW} - interval '1 day')
    insert into workers as w (id, providers, ingest_places, seen_at)
    values (:id, :providers, :ingestSlots, clock_now())

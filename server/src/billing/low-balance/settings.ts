@@ -45,7 +45,6 @@ export const setAlert = command<[accountId: string, below: number | null]>(
 
 const SET_RELOAD = namedStatement(
   'low_balance_reload',
-  ['accountId', 'packId', 'below', 'limit'],
   `insert into billing_accounts (account_id, reload_pack, reload_below, reload_limit)
    values (:accountId, :packId, :below, :limit)
    on conflict (account_id) do update set reload_pack = excluded.reload_pack,

@@ -38,18 +38,6 @@ const pricesOf = query<
 
 const INSERT = namedStatement(
   'plan_price_insert',
-  [
-    'stripe_price',
-    'stripe_product',
-    'plan_id',
-    'credits',
-    'price',
-    'currency',
-    'period',
-    'expires_days',
-    'mode',
-    'account',
-  ],
   `insert into plan_prices (${COLUMNS}, stripe_mode, stripe_account)
    values (:stripe_price, :stripe_product, :plan_id, :credits, :price, :currency, :period,
      :expires_days, :mode, :account)

@@ -68,7 +68,6 @@ const read = queryValue<[digest: string], string | undefined>(
 
 const SAVE = namedStatement(
   'portal_save',
-  ['key', 'id', 'mode', 'account', 'gone'],
   `insert into portal_configurations (digest, stripe_configuration, stripe_mode, stripe_account)
    values (:key, :id, :mode, :account)
    on conflict (digest) do update set stripe_configuration = excluded.stripe_configuration

@@ -181,18 +181,6 @@ async function linesOf(
 // An ended subscription is polled while an invoice of it may be paid, with growing pauses.
 const CHANGE = namedStatement(
   'subscription_change',
-  [
-    'id',
-    'revision',
-    'account',
-    'state',
-    'planId',
-    'stripe',
-    'renewsAt',
-    'endsAt',
-    'isEnded',
-    'owes',
-  ],
   `update subscriptions set revision = revision + 1, settled_at = clock_now(), state = :state,
      plan_id = coalesce(:planId, plan_id), ends_at = :endsAt::timestamptz,
      stripe_account = coalesce(stripe_account, :account),

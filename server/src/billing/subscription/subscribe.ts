@@ -16,7 +16,6 @@ import { ENDED, type Subscription, subscriptionOf } from './subscription.ts';
 
 const INSERT = namedStatement(
   'subscription_insert',
-  ['id', 'accountId', 'planId', 'mode', 'account'],
   `insert into subscriptions (id, account_id, plan_id, stripe_mode, stripe_account)
    values (:id, :accountId, :planId, :mode, :account)`,
 );

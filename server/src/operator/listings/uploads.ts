@@ -8,7 +8,6 @@ const STORED = `stored as materialized (
 
 const LIST = namedStatement(
   'operator_uploads',
-  ['accountId', 'after', 'limit'],
   `with ${STORED}
    select s.id as upload_id, u.account_id, a.email, s.state, s.media_type,
      s.size_bytes, u.created_at, s.delete_after as expires_at

@@ -84,7 +84,6 @@ const LOCK = statement(
 
 const RECORD = namedStatement(
   'outage_record',
-  ['provider', 'failures', 'closings', 'closeSeconds', 'cause'],
   `update provider_outages set failures = :failures, failed_at = clock_now(), cause = :cause,
      closings = :closings,
      closed_since = case when :closeSeconds::float8 is null then closed_since

@@ -28,7 +28,6 @@ export interface ScriptedEnd {
 
 const ADD = namedStatement(
   'local_job_add',
-  ['id', 'spec', 'state', 'afterSeconds'],
   `insert into local_jobs (id, spec, state, ends_at) values
      (:id, :spec, :state, clock_now() + :afterSeconds::float8 * interval '1 second')
    on conflict (id) do nothing`,
@@ -125,7 +124,6 @@ export const renewJob = command<[id: string, renders: number]>(
 );
 const FINISH = namedStatement(
   'local_job_finish',
-  ['id', 'renders', 'state', 'objectId', 'cause'],
   `update local_jobs set state = :state, object_id = :objectId, cause = :cause,
      leased_until = null
    where id = :id and renders = :renders and state = 'rendering'`,

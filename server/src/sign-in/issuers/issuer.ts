@@ -57,7 +57,6 @@ export interface StoredStart extends Omit<SignInStart, 'redirectUri'> {
 
 const STORE = namedStatement(
   'start_store',
-  ['hash', 'issuer', 'state', 'nonce', 'codeVerifier', 'next'],
   `insert into sign_in_starts
      (token_hash, provider, state, nonce, code_verifier, next, expires_at)
    values (:hash, :issuer, :state, :nonce, :codeVerifier, :next,

@@ -53,7 +53,8 @@ export async function replay(
 // Binding a key holds its advisory lock until the transaction ends. Locks are taken in key order,
 // so that transactions with several keys can't deadlock. A key that is not bound keeps its row
 // unlocked: the transaction that releases it may have locked its balance.
-const given = (lock: string) => `with given as materialized (
+const given = (lock: string) =>
+  `with given as materialized (
      select account_id, surface, key, fingerprint, task_id
      from unnest(:accountIds::text[], :surfaces::text[], :keys::text[], :fingerprints::bytea[],
        :taskIds::text[]) as given (account_id, surface, key, fingerprint, task_id)
@@ -61,24 +62,20 @@ const given = (lock: string) => `with given as materialized (
    locked as materialized (
      select account_id, surface, key, fingerprint, task_id,
        ${lock}(hashtextextended(concat_ws(' ', account_id, surface, key), 0)) as lock
-     from given)`;
+     from given)` as const;
 
 const inserted = (condition = '') => `insert into idempotency_keys
        (account_id, surface, key, fingerprint, task_id)
      select account_id, surface, key, fingerprint, task_id from locked ${condition}
      on conflict (account_id, surface, key) do nothing returning task_id`;
 
-const PARAMETERS = ['accountIds', 'surfaces', 'keys', 'fingerprints', 'taskIds'] as const;
-
 const BIND = {
   skip: namedStatement(
     'key_bind_free',
-    PARAMETERS,
     `${given('pg_try_advisory_xact_lock')} ${inserted('where lock')}`,
   ),
   wait: namedStatement(
     'key_bind',
-    PARAMETERS,
     `${given('pg_advisory_xact_lock')},
    inserted as (${inserted()}),
    released as (

@@ -70,22 +70,6 @@ export function providerOfNew(
 
 const INSERT = namedStatement(
   'task_insert',
-  [
-    'ids',
-    'accountIds',
-    'surfaces',
-    'idempotencyKeys',
-    'requests',
-    'seeds',
-    'credits',
-    'promotionalCredits',
-    'priceVersions',
-    'traceparents',
-    'requestIds',
-    'apiKeyIds',
-    'providers',
-    'waitSeconds',
-  ],
   `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
      promotional_credits, price_version, provider, traceparent, request_id, api_key_id, wait_until,
      announced_at, due_at)

@@ -54,20 +54,6 @@ const POSITION = `created_at::text || ' ' || id`;
 // Only the page's tasks are joined with their files.
 const LIST = namedStatement(
   'gallery_list',
-  [
-    'accountId',
-    'from',
-    'until',
-    'afterAt',
-    'afterId',
-    'window',
-    'limit',
-    'state',
-    'model',
-    'key',
-    'surfaces',
-    'text',
-  ] as const,
   `select ${COLUMNS}, ${POSITION} as position,
      extract(epoch from clock_now())::float8 as now_seconds,
      ${hasReadyFile('output_object_id')} as has_video, exists (${posterOf('page.id')}) as has_poster
@@ -84,7 +70,6 @@ const LIST = namedStatement(
 
 const END_OF_WINDOW = namedStatement(
   'gallery_end_of_window',
-  ['accountId', 'from', 'until', 'afterAt', 'afterId', 'window', 'skip'],
   `select ${POSITION} as position from (select created_at, id ${SCANNED}) as scanned
    order by created_at desc, id desc offset :skip::int limit 1`,
 );
@@ -219,7 +204,6 @@ export interface UsageRow {
 
 const READ = namedStatement(
   'gallery_usage',
-  ['accountId', 'isTest', 'from', 'until'],
   `select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD') as day,
      request->>'model' as model, surface, api_key_id,
      count(*)::int as tasks, (count(*) filter (where phase = 'completed'))::int as videos,

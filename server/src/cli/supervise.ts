@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config/config.ts';
+import type { Database } from '../database/database.ts';
 import { listen } from '../http/listen.ts';
 import { healthRoutes } from '../http/operations/health.ts';
 import { createSharedMetrics } from '../http/operations/shared-metrics.ts';
 import type { Log } from '../kernel/log.ts';
-import { type OpenedDatabase, openForService } from '../open-database.ts';
+import { openForService } from '../open-database.ts';
 import { isReady } from '../readiness.ts';
 import { builtPages } from '../site/pages/built-pages.ts';
 import { diskCheck } from '../storage/free-space.ts';
@@ -24,8 +25,8 @@ const STABLE_SECONDS = 60;
 interface Member {
   /** Such as `api-1` or `worker`. */
   name: string;
-  worker: Worker | undefined;
-  hasStarted: boolean;
+  worker?: Worker;
+  hasStarted?: boolean;
 }
 
 /**
@@ -40,7 +41,9 @@ export async function supervise(
   const connections = FIRST_PROCESS_CONNECTIONS;
   const opened = await openForService(config, { log, stop, migrates: true, connections });
   stop.started();
-  const members = membersOf(config);
+  const names = Array.from({ length: config.processes }, (_, index) => `api-${index + 1}`);
+  if (config.roles.has('worker')) names.push('worker');
+  const members = names.map((name): Member => ({ name }));
   const stopping = new AbortController();
   const { signal } = stopping;
   void stop.requested.then(() => stopping.abort());
@@ -56,39 +59,28 @@ export async function supervise(
     await warnOfConnections(config, { db: opened.db, log });
     const { host, metricsPort: port } = config;
     if (port !== undefined) await listen(metrics, { host, port, variable: 'METRICS_PORT' });
-    return await runMembers(members, { config, log, stop, opened, signal });
+    return await runMembers(members, { config, log, stop, db: opened.db, signal });
   } finally {
     await metrics.close();
     await opened.close();
   }
 }
 
-function membersOf({ processes, roles }: Config): Member[] {
-  const names = Array.from({ length: processes }, (_, index) => `api-${index + 1}`);
-  if (roles.has('worker')) names.push('worker');
-  return names.map((name) => ({ name, worker: undefined, hasStarted: false }));
-}
-
 /** Starts the first process alone: if it can't start, only one reports why. */
 async function runMembers(
   members: Member[],
-  deps: Pick<KeepDeps, 'log' | 'signal'> & {
-    config: Config;
-    stop: StopRequest;
-    opened: OpenedDatabase;
-  },
+  deps: { config: Config; log: Log; stop: StopRequest; db: Database; signal: AbortSignal },
 ): Promise<number> {
-  const { config, log, stop, opened, signal } = deps;
+  const { config, log, stop, db, signal } = deps;
   const [first, ...others] = members;
   const kept: Promise<void>[] = [];
   const firstStart = Promise.withResolvers<string>();
-  const { resolve: started } = firstStart;
-  if (first) kept.push(keep(first, { log, signal, giveUp: stop.request, started }));
+  if (first) kept.push(keep(first, deps, firstStart.resolve));
   const begin = async () => {
     const url = await firstStart.promise;
     if (signal.aborted) return;
-    kept.push(...others.map((member) => keep(member, { log, signal })));
-    await welcome(config, opened.db, url);
+    kept.push(...others.map((member) => keep(member, deps)));
+    await welcome(config, db, url);
   };
   const beginning = begin();
   const code = await stop.requested;
@@ -101,16 +93,15 @@ async function runMembers(
   return code;
 }
 
-interface KeepDeps {
-  log: Log;
-  /** Aborts when the process must not be restarted. */
-  signal: AbortSignal;
-  /** Called with the exit code if the process ends before its first successful start. */
-  giveUp?: (code: number) => void;
-  started?: (url: string) => void;
-}
-
-async function keep(member: Member, { log, signal, giveUp, started }: KeepDeps): Promise<void> {
+/**
+ * Runs a process, again each time that it ends, until the signal.
+ * @param started of the first process: all stop if it ends before it has started
+ */
+async function keep(
+  member: Member,
+  { log, signal, stop }: { log: Log; signal: AbortSignal; stop: StopRequest },
+  started?: (url: string) => void,
+): Promise<void> {
   let pause = PAUSE_SECONDS.first;
   let hasEverStarted = false;
   while (!signal.aborted) {
@@ -121,7 +112,7 @@ async function keep(member: Member, { log, signal, giveUp, started }: KeepDeps):
       started?.(url);
     });
     if (signal.aborted) return;
-    if (!hasEverStarted && giveUp) return giveUp(code ?? 1);
+    if (!hasEverStarted && started) return stop.request(code ?? 1);
     const seconds = (performance.now() - startedAt) / 1000;
     if (seconds > STABLE_SECONDS) pause = PAUSE_SECONDS.first;
     log.error({ ended: member.name, code, signal: by, pause }, 'a process ended and is restarted');
@@ -140,7 +131,7 @@ async function run(member: Member, started: (url: string, pid: number | undefine
     started(message.started, worker.process.pid);
   });
   const [code, by] = await once(worker, 'exit');
-  member.worker = undefined;
+  delete member.worker;
   member.hasStarted = false;
   return { code, by };
 }

@@ -118,11 +118,9 @@ async function joinOrStart(site: Site): Promise<Opened> {
   for (;;) {
     const membership = await joinGuarded(folder, TIMEOUT_SECONDS);
     if (membership === undefined) return start(site);
-    const reached = await leavingOnFailure(membership, () =>
-      reachServer(folder, () => hasGuard(folder), TIMEOUT_SECONDS),
-    );
+    const reached = await reach(folder, membership, () => hasGuard(folder));
     if (reached) return { ...reached, membership, startedHere: false, created: false };
-    membership.leave(); // it was stopping and is gone: the next round finds no server
+    // It was stopping and is gone: the next round finds no server.
   }
 }
 
@@ -147,11 +145,9 @@ async function start(site: Site): Promise<Opened> {
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort(stale?.port ?? 0);
     const startup = await startServer({ ...site, port });
-    const reached = await leavingOnFailure(startup.membership, () =>
-      reachServer(folder, startup.isAlive, TIMEOUT_SECONDS),
-    );
-    if (reached) return { ...reached, membership: startup.membership, startedHere: true, created };
-    startup.membership.leave();
+    const { membership, isAlive } = startup;
+    const reached = await reach(folder, membership, isAlive);
+    if (reached) return { ...reached, membership, startedHere: true, created };
     // Another program may have taken the port since it was found free: retry on another port.
     if (attempt < MAX_START_ATTEMPTS && !(await isFree(port))) continue;
     const cause = (await startup.lastLogLines()) || 'it wrote no log';
@@ -161,13 +157,15 @@ async function start(site: Site): Promise<Opened> {
   }
 }
 
-async function leavingOnFailure<T>(membership: Membership, work: () => Promise<T>): Promise<T> {
+/** Waits for the server, and leaves the members if it is gone or can't be used. */
+async function reach(folder: DatabaseFolder, membership: Membership, isAlive: () => boolean) {
+  let reached: ReachedServer | undefined;
   try {
-    return await work();
-  } catch (error) {
-    membership.leave();
-    throw error;
+    reached = await reachServer(folder, isAlive, TIMEOUT_SECONDS);
+  } finally {
+    if (!reached) membership.leave();
   }
+  return reached;
 }
 
 async function leaveOrStop(folder: DatabaseFolder, membership: Membership): Promise<void> {

@@ -27,13 +27,13 @@ const MAX_UNSEEN_SECONDS = 2;
  */
 export async function reachServer(
   folder: DatabaseFolder,
-  isAlive: () => boolean | Promise<boolean>,
+  isAlive: () => boolean,
   timeoutSeconds: number,
 ): Promise<ReachedServer | undefined> {
   const password = await readPassword(folder);
   const deadline = performance.now() + timeoutSeconds * 1000;
   let seenAt = performance.now();
-  while (await isAlive()) {
+  while (isAlive()) {
     const server = await readPostmaster(folder);
     if (!server?.isReady || (await isPostmaster(server.pid, folder))) seenAt = performance.now();
     if (server?.isReady) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { completeSession } from '../../../simulators/stripe/checkout.ts';
 import { openDispute, pay } from '../../../simulators/stripe/payments.ts';
 import { renew } from '../../../simulators/stripe/subscriptions.ts';
@@ -15,14 +16,6 @@ after(() => fixture.close());
 async function does(...args: string[]) {
   const { run } = await parseCommandLine([...args, '--json']);
   return JSON.parse(JSON.stringify(await run({ db: fixture.deps.db })));
-}
-
-/** Settles what is due, as a worker does. */
-async function sweepUntil(signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await settleDue(fixture.deps);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }
 
 const PACK = ['--name', 'Big pack', '--credits', '5000', '--price', '4500', '--currency', 'EUR'];
@@ -104,13 +97,15 @@ test('orders are listed, shown and settled on demand', async () => {
 
 /** Runs a command while a worker settles what is due. */
 async function withWorker(...args: string[]) {
-  const worker = new AbortController();
-  const working = sweepUntil(worker.signal);
+  let isOver = false;
+  const settling = (async () => {
+    while (!isOver) await settleDue(fixture.deps).then(() => delay(50));
+  })();
   try {
     return await does(...args);
   } finally {
-    worker.abort();
-    await working;
+    isOver = true;
+    await settling;
   }
 }
 

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createTestDatabase, POOLER_STATEMENTS, quiet } from '../../test/database.ts';
+import { sql } from '../../test/task-fixtures.ts';
 import { until } from '../../test/until.ts';
 import {
   DatabaseUnavailable,
@@ -22,10 +23,7 @@ const SUM = statement('test_sum', 'select coalesce(sum(n), 0)::bigint as total f
 
 const database = await createTestDatabase();
 const { db } = database;
-await db.query({
-  name: '',
-  text: 'create table counted (n bigint not null unique, constraint small check (n < 1e15))',
-});
+await sql(db, 'create table counted (n bigint not null unique, constraint small check (n < 1e15))');
 after(() => database.close());
 
 async function total(through: Queryable = db): Promise<number | undefined> {
@@ -78,10 +76,7 @@ test('a transaction that sends nothing for too long is unavailable, and its lock
 });
 
 test('a commit waits for the disk, also when the role asks for less', async () => {
-  const [{ role = '' } = {}] = await db.query<{ role: string }>({
-    name: '',
-    text: 'select current_user as role',
-  });
+  const [{ role = '' } = {}] = await sql<{ role: string }>(db, 'select current_user as role');
   const name = new URL(database.url).pathname.slice(1);
   const set = `alter role ${role} in database ${name} set synchronous_commit = off`;
   await db.query({ name: '', text: set });
@@ -115,19 +110,13 @@ test('statements sent together run in order, and the first failure is thrown', a
 });
 
 test('bigints are read as numbers', async () => {
-  const [row] = await db.query<{ n: unknown }>({
-    name: '',
-    text: 'select 9007199254740991::bigint as n',
-  });
+  const [row] = await sql<{ n: unknown }>(db, 'select 9007199254740991::bigint as n');
   assert.equal(row?.n, Number.MAX_SAFE_INTEGER);
 });
 
 test('a violated constraint is reported by its name, other failures are not', async () => {
-  const violationOf = (sql: string) =>
-    db.query({ name: '', text: sql }).then(
-      () => 'nothing failed',
-      (error: unknown) => violatedConstraint(error),
-    );
+  const violationOf = (text: string) =>
+    sql(db, text).then(() => 'nothing failed', violatedConstraint);
   assert.equal(await violationOf('insert into counted (n) values (1)'), 'counted_n_key');
   assert.equal(await violationOf('insert into counted (n) values (1e15)'), 'small');
   assert.equal(await violationOf('select * from nowhere'), undefined);

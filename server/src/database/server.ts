@@ -18,13 +18,11 @@ const CONNECT_SECONDS = 10;
  * @throws UsageError with one line, without the password
  */
 export async function requireServer(url: string, variable: string): Promise<void> {
-  const facts = await connected({ url, variable, statementSeconds: PROBE_SECONDS }, (client) =>
-    firstRow<{ version: string; number: number; statement_timeout: string }>(
-      client,
-      `select current_setting('server_version') as version,
-         current_setting('server_version_num')::int as number,
-         current_setting('statement_timeout') as statement_timeout`,
-    ),
+  const facts = await readRow<{ version: string; number: number; statement_timeout: string }>(
+    { url, variable, statementSeconds: PROBE_SECONDS },
+    `select current_setting('server_version') as version,
+       current_setting('server_version_num')::int as number,
+       current_setting('statement_timeout') as statement_timeout`,
   );
   const major = Math.trunc(facts.number / 10_000); // such as 180004
   if (!(major >= OLDEST_VERSION && major <= NEWEST_VERSION)) {
@@ -34,12 +32,6 @@ export async function requireServer(url: string, variable: string): Promise<void
     );
   }
   if (facts.statement_timeout !== `${PROBE_SECONDS}s`) throw poolerFound(variable);
-}
-
-async function firstRow<Row extends object>(client: pg.Client, text: string): Promise<Row> {
-  const [row] = (await client.query<Row & pg.QueryResultRow>(text)).rows;
-  if (!row) throw new Error('the server returned no row');
-  return row;
 }
 
 /**
@@ -59,22 +51,20 @@ export async function requireSameServer(url: string, directUrl: string): Promise
 }
 
 async function readIdentity(url: string, variable: string): Promise<string> {
-  const { identity } = await connected({ url, variable }, (client) =>
-    firstRow<{ identity: string }>(
-      client,
-      `select format('database %s (%s) of the server started at %s', datname, oid,
-         pg_postmaster_start_time() at time zone 'UTC') as identity
-       from pg_database where datname = current_database()`,
-    ),
+  const { identity } = await readRow<{ identity: string }>(
+    { url, variable },
+    `select format('database %s (%s) of the server started at %s', datname, oid,
+       pg_postmaster_start_time() at time zone 'UTC') as identity
+     from pg_database where datname = current_database()`,
   );
   return identity;
 }
 
 /** Without a statement timeout, nothing is sent that a pooler may refuse. */
-async function connected<T>(
+async function readRow<Row extends object>(
   options: { url: string; variable: string; statementSeconds?: number },
-  work: (client: pg.Client) => Promise<T>,
-): Promise<T> {
+  text: string,
+): Promise<Row> {
   const { url, variable, statementSeconds } = options;
   let client: pg.Client | undefined;
   try {
@@ -86,7 +76,9 @@ async function connected<T>(
     });
     client.on('error', () => {}); // the statement under way fails too
     await client.connect();
-    return await work(client);
+    const [row] = (await client.query<Row & pg.QueryResultRow>(text)).rows;
+    if (!row) throw new Error('the server returned no row');
+    return row;
   } catch (error) {
     const cause = error instanceof Error ? error.message || error.name : String(error);
     if (/^unsupported startup parameter/.test(cause)) throw poolerFound(variable);

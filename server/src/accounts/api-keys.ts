@@ -125,7 +125,8 @@ const revoke = whether<[keyId: string]>(
 const exists = whether<[keyId: string]>('key_exists', 'select from api_keys where id = $1');
 
 /**
- * Its next request gets 401, in every process.
+ * Revokes a key: its requests get 401 in every process, or 429 for up to a second while its window
+ * is known to be full.
  * @returns false if it was revoked already
  * @throws UsageError if no key has this id
  */

@@ -4,7 +4,7 @@ import { evictOldest } from '../kernel/evict-oldest.ts';
 
 const MAX_KEYS = 10_000;
 
-/** Then one request asks the database again, to notice a revoked API key, or an emptied window. */
+/** After this time, one request asks the database again, to notice a revoked API key, or an emptied window. */
 const TRUSTED_MS = 1000;
 
 /**
@@ -159,6 +159,6 @@ export const forgetIdleWindows = command<[]>(
      and coalesce(hits[cardinality(hits)], '-infinity') < clock_now() - interval '2 days'`,
 );
 
-/** A CTE that locks the windows as a request does, without changing a row. */
+/** A CTE that takes the table lock of a counted request, without changing a row. */
 export const TOUCH_WINDOWS =
   'window_touched as (update request_windows set hits = hits where false)';

@@ -25,7 +25,7 @@ export interface Attempt {
   state: 'in_flight' | 'unknown' | 'accepted' | 'rejected' | 'not_sent' | 'absent';
   job_id: string | null;
   outcome_by: OutcomeSource | null;
-  /** See {@link Provider.identity}; null for an attempt that stands for forgotten ones. */
+  /** See {@link Provider.identity}; null for one that stands in for those lost in a restore. */
   provider_identity: string | null;
   /** By the database's clock; negative before `send_before`, after which no submit starts. */
   seconds_past_send_before: number;
@@ -89,7 +89,7 @@ export async function insertAttempt(
   const item = { id: newId('attempt'), task, identity: providerIdentity };
   const attempt = await insertShared(db, item);
   if (!attempt) {
-    const reason = 'it lost the lease, or the task has another phase';
+    const reason = 'it lost the lease, the task has another phase, or a recovery is under way';
     throw new Superseded(`this worker can't submit ${task.id} any more: ${reason}`);
   }
   return attempt;

@@ -112,7 +112,7 @@ const SUSPECTED = statement(
    order by checked_at nulls first, found_at limit 20`,
 );
 
-// The status may have a link to the video, or a text of the provider.
+// An erased task's status is not stored: it may have a link to the video, or a provider's text.
 const CHECKED = statement(
   'orphan_checked',
   `update orphan_jobs o set state = $3, checked_at = clock_now(),

@@ -114,7 +114,10 @@ const BATCH = 8;
 interface Work {
   claim: Statement;
   values(deps: BillingDeps): unknown[];
-  /** For objects that Stripe does not have, such as deleted test data. Another key may. */
+  /**
+   * For objects that this Stripe key can't find, such as deleted test data. They are tried daily
+   * until they are 180 days old, since another key may find them.
+   */
   postpone?: Statement;
   settle(deps: BillingDeps, id: string): Promise<unknown>;
 }
@@ -167,19 +170,19 @@ export async function settleDue(deps: BillingDeps): Promise<number> {
 async function settleAll(deps: BillingDeps, work: Work): Promise<number> {
   for (let settled = 0; ; ) {
     const rows = await deps.db.query<{ id: string }>(work.claim, work.values(deps));
-    const done = await Promise.all(rows.map(({ id }) => isSettled(deps, work, id)));
+    const done = await Promise.all(rows.map(({ id }) => trySettle(deps, work, id)));
     settled += done.filter(Boolean).length;
     if (rows.length < BATCH) return settled;
   }
 }
 
-async function isSettled(deps: BillingDeps, { settle, postpone }: Work, id: string) {
+async function trySettle(deps: BillingDeps, { settle, postpone }: Work, id: string) {
   try {
     await settle(deps, id);
     return true;
   } catch (err) {
     if (postpone && isMissing(err)) await deps.db.query(postpone, [id]);
-    deps.log.warn({ err, id }, 'Stripe could not be asked; will retry');
+    deps.log.warn({ err, id }, 'an order, subscription or event could not be settled');
     return false;
   }
 }

@@ -41,7 +41,10 @@ export const CHARGE_OF_PAYMENT = 'latest_charge.refunds';
 /** After this time, nobody can pay a Checkout session whose URL was lost. */
 export const LOST_CHECKOUT_SECONDS = 25 * 3600;
 
-/** Closes the payment page of a disabled account: nobody could use the credits. */
+/**
+ * Reads an order's Checkout. If the account is disabled, also closes its payment page, because
+ * nobody could use the credits.
+ */
 export async function readCheckoutOrder(stripe: StripeClient, order: CreditOrder): Promise<Truth> {
   if (order.stripe_id === null) {
     const isOver = order.age_seconds > LOST_CHECKOUT_SECONDS;
@@ -121,7 +124,7 @@ export async function readInvoiceOrder(stripe: StripeClient, order: CreditOrder)
     amount: invoice.amount_due, // the rest came from a balance, which brings no credits
     stripeId: invoice.id,
     receiptUrl: invoice.hosted_invoice_url ?? parts[0]?.receiptUrl ?? null,
-    // Keep the note on lines without credits; a mismatch is computed again.
+    // Keep the note about lines that brought no credits; a mismatch is computed again.
     failure: order.credits > 0 && order.state === 'mismatched' ? null : order.failure,
   };
 }

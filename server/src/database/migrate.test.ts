@@ -235,7 +235,7 @@ test('a role that may only read and write starts, and is told what it may not do
   await assert.rejects(requirePrivileges(address.href), {
     name: 'UsageError',
     message: new RegExp(
-      `the role ${role} may not select, .* in account_\\w+ and \\d+ more tables\\. Grant`,
+      `the role ${role} may not select, .* in account_\\w+ and \\d+ more\\. Grant`,
     ),
   });
   await sql(db, `grant select, insert, update, delete on all tables in schema public to ${role}`);

@@ -62,7 +62,7 @@ export async function requirePrivileges(url: string): Promise<void> {
   const { role, denied } = await withConnection(url, readRole);
   const [first, ...others] = denied;
   if (first === undefined) return;
-  const more = others.length > 0 ? ` and ${others.length} more tables` : '';
+  const more = others.length > 0 ? ` and ${others.length} more` : '';
   throw new UsageError(
     `the role ${role} may not select, insert, update and delete in ${first}${more}. ` +
       `Grant it: ${ADVICE}`,

@@ -147,8 +147,8 @@ async function readLimit({ query }: FastifyRequest): Promise<void> {
 }
 
 /**
- * Collects the methods of all routes registered from now on, except the console's: only operators
- * may learn that those exist. Returns the `Allow` header of a URL that has a route.
+ * Collects the methods of routes registered from now on, except operators' routes and all under
+ * `/console/`. Returns the `Allow` header of a URL that has a route.
  */
 function collectMethods(app: FastifyInstance): (url: string) => string | undefined {
   const routes = new Map<string, { path: RegExp; methods: string[] }>();

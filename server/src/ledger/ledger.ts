@@ -116,8 +116,8 @@ export async function adjust(
   } catch (error) {
     if (violatedConstraint(error) !== 'available_not_negative') throw error;
     throw new UsageError(
-      'the account has fewer available credits than the adjustment takes. A clawback takes back ' +
-        'credits that are used already',
+      'the account has fewer available credits than the adjustment takes. To take back credits ' +
+        'that were used, run "credits clawback"',
     );
   }
 }

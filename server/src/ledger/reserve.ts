@@ -39,8 +39,8 @@ export type WhenLocked = 'wait' | 'skip';
 export type LockedBalances = Awaited<ReturnType<typeof lockBalances>>;
 
 /**
- * Locks the balances that reservations spend until the transaction ends, with as many statements
- * for several as for one. Take the transaction's other locks first.
+ * Locks, until the transaction ends, the balances that reservations spend. Take the transaction's
+ * other locks first.
  * @param whenLocked `skip` leaves out what is locked by others or out of date; `wait` waits, and
  *   brings balances up to date
  */

@@ -118,7 +118,7 @@ async function observed(kind: string, measure: () => Promise<Measurement>): Prom
   }
 }
 
-/** A refused file may have harmed its child. */
+/** Also decides whether the child may go on: a refused file may have harmed it. */
 function isMeasured(result: unknown): boolean {
   return Object(result).kind === 'measured';
 }

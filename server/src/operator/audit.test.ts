@@ -29,7 +29,7 @@ async function ended({ db, deps }: TaskFixture, how: 'completed' | 'failed'): Pr
   return make(accountId, { ended: how === 'failed' ? 'provider_failed' : how });
 }
 
-const NOT_RESERVED = 'reserved without credits reserved for it';
+const NOT_RESERVED = 'reserved, but its reservations do not match its credits';
 const NO_KEY = 'its Idempotency-Key is missing or not bound to it';
 
 /**
@@ -46,7 +46,7 @@ const DAMAGES: [title: string, of: string, said: string, damage: string, unlock?
   [
     'a task has no reservation',
     'task_free',
-    'failed without credits reserved for it',
+    'failed, but its reservations do not match its credits',
     `insert into tasks select (jsonb_populate_record(t, '{"id": "task_free", "phase": "failed",
        "error_code": "not_accepted", "due_at": null}')).* from tasks t where id = $1`,
   ],
@@ -215,7 +215,7 @@ test('the audit finds a task of a test key that a real provider was given', asyn
   await sql(fixture.db, `update attempts set provider = 'ark' where task_id = $1`, [id]);
   const { problems } = await audit(fixture.db);
   assert.ok(problems.includes(`${id}: a task of a test key, but ark was given it`));
-  assert.ok(problems.includes(`${id}: completed without credits reserved for it`));
+  assert.ok(problems.includes(`${id}: completed, but its reservations do not match its credits`));
 });
 
 const SMALL = { balances: 1, chunk: 2, transfers: 3, lots: 1, tasks: 1, orders: 1 };

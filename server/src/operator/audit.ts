@@ -77,7 +77,10 @@ async function auditTasks(
 
 const SETTLEMENTS: Record<string, string> = { completed: 'capture', failed: 'refund' };
 
-/** Each task must have reservations of its credits, by kind, settled if and as it has ended. */
+/**
+ * Each task must have a reservation per kind of its credits: captured if it completed, refunded if
+ * it failed, otherwise open.
+ */
 async function checkReservations(
   tx: Queryable,
   tasks: AuditedTask[],
@@ -106,7 +109,7 @@ function checkParts(task: AuditedTask, reserved: AuditedReservation[], report: R
     ),
   );
   if (!isReserved || reserved.length !== wanted.length) {
-    report(`${id}: ${phase} without credits reserved for it`);
+    report(`${id}: ${phase}, but its reservations do not match its credits`);
   }
   for (const { outcome } of reserved) {
     if (outcome === (SETTLEMENTS[phase] ?? null)) continue;

@@ -162,7 +162,7 @@ test('a submit under way and a held acceptance can not be cancelled', async () =
   await submitTask(submitDeps(fixture, provider), task);
   assert.equal((await readTask(fixture.db, task.id)).phase, 'generating');
   const { held } = await makeHeldTask(fixture);
-  await assert.rejects(cancel(held.id), /is held: .* Decide the task instead/);
+  await assert.rejects(cancel(held.id), /is held: .* Use "reconcile" instead/);
   await assert.rejects(cancel('task_none'), /there is no task "task_none"/);
 });
 

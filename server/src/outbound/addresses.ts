@@ -14,7 +14,7 @@ export type DenyList = BlockList;
 
 export type PortRanges = readonly (readonly [first: number, last: number])[];
 
-/** Hosts that may be reached; those on the allow list in any network, on any port. */
+/** Hosts that may be reached; those on the allow list in any network, on the port they name. */
 export interface HostRules {
   allow: AllowList;
   /** Public networks that count as not public; none when not given. */
@@ -44,8 +44,8 @@ const PRIVATE_DOMAINS = [
 ];
 
 /**
- * Parses `host:port,host:port`, IPv6 as `[::1]:8443`. @throws UsageError that names the invalid
- * entry
+ * Parses `host:port,host:port`, IPv6 as `[::1]:8443`.
+ * @throws UsageError that names the invalid entry
  */
 export function parseAllowList(text: string): AllowList {
   if (text.trim() === '') return new Set();
@@ -53,7 +53,8 @@ export function parseAllowList(text: string): AllowList {
 }
 
 function parseEntry(entry: string): string {
-  const [, host = '', portText = ''] = /^([^/@?#\\*\s]+):(\d{1,5})$/.exec(entry) ?? [];
+  const [, host = '', portText = ''] =
+    /^(\[[\da-f:.]+\]|[^/@?#\\*\s:]+):(\d{1,5})$/i.exec(entry) ?? [];
   const port = Number(portText);
   const url = URL.parse(`https://${host}`);
   const hostname = url?.port === '' ? withoutTrailingDot(url.hostname) : '';

@@ -117,7 +117,7 @@ export function neededVariables(provider: string): NeededVariable[] {
   return REGISTRY.find(({ name }) => name === provider)?.registeredBy ?? [];
 }
 
-/** The first needed variable of any provider that is set. */
+/** The first variable that is set among those that providers need. */
 export function anyProviderVariable(env: Environment): string | undefined {
   const variables = REGISTRY.flatMap(({ registeredBy }) => registeredBy);
   return variables.find(({ variable }) => read(env, variable, '') !== '')?.variable;

@@ -46,7 +46,7 @@ export async function openLinks(options: {
     async inputLinkTo(objectId: string, nowSeconds: number, mediaType: string): Promise<string> {
       const seconds = Math.max(options.deliverySeconds, INPUT_SECONDS);
       const fileName = `${objectId}.${fileEnding(mediaType)}`;
-      // The service's own link always works: the submit must not depend on the credentials.
+      // The service's own link always works: a submit must not depend on the bucket's credentials.
       const presigned = await options
         .presign?.(objectId, { seconds, mediaType, fileName })
         .catch(() => undefined);

@@ -55,7 +55,7 @@ const LEASE = `update tasks set lease = lease + 1,
      leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
    where id = any(array(select id from chosen)) and ${NO_RECOVERY} returning ${TASK_COLUMNS}`;
 
-// An attempt in flight without a lease was left by a dead worker: its job must be found.
+// An attempt in flight whose task is not leased was left by a dead worker: its job must be found.
 const IN_FLIGHT = `attempts.state = 'in_flight'`;
 
 const claimIn = (pool: WorkerPool, condition = dueIn(pool)) =>
@@ -65,7 +65,7 @@ const claimIn = (pool: WorkerPool, condition = dueIn(pool)) =>
      chosen as materialized (select id from due order by due_at limit :slots) ${LEASE}`,
   );
 
-// Tasks not yet submitted come first: their clients may be waiting for a response.
+// Tasks in phase `submitting` come first: their clients may be waiting for a response.
 const CLAIM_FIND = namedStatement(
   'task_claim_find',
   `with left_in_flight as materialized (${duePerProvider(

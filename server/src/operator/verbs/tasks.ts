@@ -24,7 +24,7 @@ const OF_TASK = { fields: { id: TASK }, words: ['id'] } as const;
 export const TASKS = {
   'tasks list': verb({
     summary:
-      'List tasks, the newest first; --phase held: those held first; --due: waiting for ' +
+      'List tasks, the newest first; --phase held: the longest held first; --due: waiting for ' +
       'a worker',
     fields: {
       phase: optional(choiceOf('Only tasks in this phase.', PHASES, { word: 'P' })),
@@ -36,7 +36,7 @@ export const TASKS = {
     run: async ({ db, page }, { phase, account, due }) => {
       if (due) {
         if (phase ?? account ?? page.after) {
-          throw new Refusal('due', due, 'can not be combined with others');
+          throw new Refusal('due', due, 'can not be combined with other filters or a cursor');
         }
         return listDue(db, page.limit);
       }
@@ -145,7 +145,7 @@ export async function cancelTask(
 }
 
 const REFUSALS: Record<CancelObstacle, (phase: string) => string> = {
-  held: (phase) => `is ${phase}: its provider may have a job of it. Decide the task instead`,
+  held: (phase) => `is ${phase}: its provider may have a job for it. Use "reconcile" instead`,
   submitting: () => 'is being submitted at this moment: try again in a minute',
   archiving: (phase) => `is ${phase}: its video is finished and is being copied`,
   ended: (phase) => `is ${phase}: there is nothing to cancel`,

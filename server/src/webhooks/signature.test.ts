@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { test } from 'node:test';
+import { longTest } from '../../test/long.ts';
 import { newWebhookSecret, signatureHeaders } from './signature.ts';
 
 interface Delivery {
@@ -65,18 +68,120 @@ test('the verifier in Node on the page for customers accepts our signatures and 
   }
 });
 
-/** Asks the program above it about each delivery in the input. */
-const ASK = `
-import json, sys
-for secret, headers, body in json.load(sys.stdin):
-    print(is_genuine(secret, headers, body.encode()))`;
+interface Language {
+  tab: string;
+  /** Prints the version of its compiler or interpreter. */
+  version: [string, ...string[]];
+  /** The file that has the program of the page, and after it the lines that ask it. */
+  file: string;
+  ask: string;
+  compile?: [string, ...string[]];
+  run: [string, ...string[]];
+}
 
-const skip = spawnSync('python3', ['--version']).status !== 0 && 'there is no python3';
-test('so does the one in Python', { skip }, () => {
-  const cases = deliveries();
-  const input = JSON.stringify(cases.map(({ secret, headers, body }) => [secret, headers, body]));
-  const command = ['-c', programOf('Python') + ASK];
-  const { stdout, stderr } = spawnSync('python3', command, { input, encoding: 'utf8' });
-  const expected = cases.map(({ isGenuine }) => (isGenuine ? 'True' : 'False'));
-  assert.deepEqual(stdout.trim().split('\n'), expected, stderr);
-});
+/** Each one reads lines of five texts in base64: secret, id, timestamp, signatures, body. */
+const LANGUAGES: Language[] = [
+  {
+    tab: 'Python',
+    version: ['python3', '--version'],
+    file: 'ask.py',
+    ask: `
+import sys
+for line in sys.stdin:
+    secret, event_id, timestamp, signatures, body = (base64.b64decode(part) for part in line.split(";"))
+    names = {"webhook-id": event_id, "webhook-timestamp": timestamp, "webhook-signature": signatures}
+    headers = {name: value.decode() for name, value in names.items()}
+    print(str(is_genuine(secret.decode(), headers, body)).lower())`,
+    run: ['python3', 'ask.py'],
+  },
+  {
+    tab: 'Go',
+    version: ['go', 'version'],
+    file: 'ask.go',
+    ask: `
+func main() {
+	input, _ := io.ReadAll(os.Stdin)
+	for _, line := range strings.Fields(string(input)) {
+		texts := []string{}
+		for _, part := range strings.Split(line, ";") {
+			text, _ := base64.StdEncoding.DecodeString(part)
+			texts = append(texts, string(text))
+		}
+		fmt.Println(isGenuine(texts[0], texts[1], texts[2], texts[3], []byte(texts[4])))
+	}
+}`,
+    compile: ['go', 'build', '-o', 'ask', 'ask.go'],
+    run: ['./ask'],
+  },
+  {
+    tab: 'Java',
+    version: ['javac', '-version'],
+    file: 'Ask.java',
+    ask: `
+class Ask {
+  public static void main(String[] arguments) throws Exception {
+    for (String line : new String(System.in.readAllBytes()).split("\\n")) {
+      byte[][] texts = new byte[5][];
+      String[] parts = line.split(";", -1);
+      for (int at = 0; at < 5; at++) texts[at] = Base64.getDecoder().decode(parts[at]);
+      System.out.println(Delivery.isGenuine(new String(texts[0]), new String(texts[1]),
+          new String(texts[2]), new String(texts[3]), texts[4]));
+    }
+  }
+}`,
+    compile: ['javac', 'Ask.java'],
+    run: ['java', '-cp', '.', 'Ask'],
+  },
+  {
+    tab: 'Ruby',
+    version: ['ruby', '--version'],
+    file: 'ask.rb',
+    ask: `
+STDIN.each_line { |line| puts genuine?(*line.chomp.split(";", -1).map { |part| part.unpack1("m") }) }`,
+    run: ['ruby', 'ask.rb'],
+  },
+  {
+    tab: 'PHP',
+    version: ['php', '--version'],
+    file: 'ask.php',
+    ask: `
+while ($line = fgets(STDIN)) {
+    $texts = array_map('base64_decode', explode(';', trim($line)));
+    echo is_genuine(...$texts) ? 'true' : 'false', "\\n";
+}`,
+    run: ['php', 'ask.php'],
+  },
+];
+
+const base64 = (text = '') => Buffer.from(text).toString('base64');
+
+const lineOf = ({ secret, headers, body }: Delivery): string =>
+  [secret, headers['webhook-id'], headers['webhook-timestamp'], headers['webhook-signature'], body]
+    .map(base64)
+    .join(';');
+
+for (const [i, { tab, version, file, ask, compile, run }] of LANGUAGES.entries()) {
+  const [program, ...options] = version;
+  const skip = spawnSync(program, options).status !== 0 && `there is no ${program}`;
+  (i === 0 ? test : longTest)(`so does the one in ${tab}`, { skip }, () => {
+    const cwd = mkdtempSync(path.join(tmpdir(), 'verifier-'));
+    try {
+      const text = programOf(tab).replace('import (\n', 'import (\n\t"fmt"\n\t"io"\n\t"os"\n');
+      writeFileSync(path.join(cwd, file), text + ask);
+      const cases = deliveries();
+      const input = cases.map(lineOf).join('\n');
+      let output = '';
+      for (const [command, ...given] of compile ? [compile, run] : [run]) {
+        const ran = spawnSync(command, given, { cwd, input, encoding: 'utf8' });
+        assert.equal(ran.status, 0, ran.stderr);
+        output = ran.stdout;
+      }
+      assert.deepEqual(
+        output.trim().split('\n'),
+        cases.map(({ isGenuine }) => String(isGenuine)),
+      );
+    } finally {
+      rmSync(cwd, { recursive: true });
+    }
+  });
+}

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** What a receiver of webhooks got in one POST. */
@@ -7,8 +7,6 @@ export interface ReceivedEvent {
   id: string;
   type: string;
   taskId: string | undefined;
-  headers: IncomingHttpHeaders;
-  body: string;
 }
 
 /**
@@ -24,8 +22,7 @@ export async function startWebhookReceiver(
     let body = '';
     for await (const chunk of request) body += chunk;
     const { type, data } = JSON.parse(body);
-    const { headers } = request;
-    const event = { id: String(headers['webhook-id']), type, taskId: data?.id, headers, body };
+    const event = { id: String(request.headers['webhook-id']), type, taskId: data?.id };
     received.push(event);
     respond(response, event);
   });

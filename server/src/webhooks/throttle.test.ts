@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { after, test } from 'node:test';
 import { makeCustomer } from '../../test/customer.ts';
 import { quiet } from '../../test/database.ts';
+import { startWebhookReceiver } from '../../test/service/webhook-receiver.ts';
 import { openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import { until } from '../../test/until.ts';
 import { createGuardedFetch } from '../outbound/guarded-fetch.ts';
@@ -21,19 +20,15 @@ const hanging: ServerResponse[] = [];
 let quick = 0;
 const fixture = await openTaskFixture();
 const { db } = fixture;
-const receiver = createServer((request, response) => {
-  request.resume();
-  if (request.url === '/slow') hanging.push(response);
+const receiver = await startWebhookReceiver((response) => {
+  if (response.req.url === '/slow') hanging.push(response);
   else {
     quick += 1;
     response.writeHead(204).end();
   }
 });
-await once(receiver.listen(0, '127.0.0.1'), 'listening');
-const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
 after(async () => {
-  receiver.closeAllConnections();
-  receiver.close();
+  await receiver.close();
   await fixture.closeAudited();
 });
 
@@ -43,7 +38,11 @@ async function customerWith(count: number, path: 'slow' | 'quick'): Promise<stri
   const owner = { accountId, mode: 'live', by: 'a test' } as const;
   const ids: string[] = [];
   for (let made = 0; made < count; made += 1) {
-    const choice = { url: url + path, description: null, events: ['task.failed' as const] };
+    const choice = {
+      url: `http://${receiver.host}/${path}`,
+      description: null,
+      events: ['task.failed' as const],
+    };
     const { id } = await createEndpoint(db, owner, choice);
     await sendTest(db, owner, id);
     ids.push(id);
@@ -53,7 +52,7 @@ async function customerWith(count: number, path: 'slow' | 'quick'): Promise<stri
 
 test('customers whose endpoints are slow delay the events of no other one', async () => {
   const process = new AbortController();
-  const fetch = createGuardedFetch({ allow: new Set([new URL(url).host]) });
+  const fetch = createGuardedFetch({ allow: new Set([receiver.host]) });
   const deps: DeliverDeps = {
     db,
     log: quiet,

@@ -27,7 +27,7 @@ const RUN_BY: Record<string, Rule[]> = {
   'server/test/service/acceptance.test.ts': [
     [/^docs\/customers\/(api|uploads|test-keys|webhooks)\.md$/, /^sh$/],
   ],
-  'server/src/webhooks/signature.test.ts': [[/webhooks\.md$/, / tab=/]],
+  'server/src/webhooks/signature.test.ts': [[/webhooks\.md$/, / tab=(Node|Python)$/]],
   'server/test/service/documented-commands.ts': [[/webhooks\.md$/, /^js$/]],
   'clients/ai-sdk/test/ai-sdk.test.ts': [[/ai-sdk\/README\.md$/, /^ts$/]],
   'server/test/docs/installs.test.ts': [
@@ -38,6 +38,7 @@ const RUN_BY: Record<string, Rule[]> = {
 };
 
 const NOT_RUN: Rule[] = [
+  [/customers\/webhooks\.md$/, / tab=(Go|Java|Ruby|PHP)$/], // need toolchains of their own
   [/typescript\/README\.md$/, /^ts$/, /from 'undici'/], // needs a proxy, and undici from a registry
   [/./, /^(json|text)?$/], // responses, settings of other programs, variables
   [/^README\.md$/, /^sh$/], // starts this repository: demo.test.ts and framewright.test.ts do

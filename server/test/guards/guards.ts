@@ -74,7 +74,7 @@ export const GUARDS = [
     'a task that failed before it',
     "and phase in ('reserved', 'ingesting', 'submitting', 'held')",
   ]),
-  guards('tasks/waiting', 'tasks/response', [
+  guards('tasks/waiting', 'tasks/waiting', [
     'uncertain acceptance is 503 with the credits held, and is announced first',
     "if (task.phase !== 'held' || task.announced_at !== null)",
   ]),

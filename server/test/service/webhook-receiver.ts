@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** What a receiver of webhooks got in one POST. */
@@ -7,6 +7,8 @@ export interface ReceivedEvent {
   id: string;
   type: string;
   taskId: string | undefined;
+  headers: IncomingHttpHeaders;
+  body: string;
 }
 
 /**
@@ -22,7 +24,8 @@ export async function startWebhookReceiver(
     let body = '';
     for await (const chunk of request) body += chunk;
     const { type, data } = JSON.parse(body);
-    const event = { id: String(request.headers['webhook-id']), type, taskId: data?.id };
+    const { headers } = request;
+    const event = { id: String(headers['webhook-id']), type, taskId: data?.id, headers, body };
     received.push(event);
     respond(response, event);
   });

@@ -191,7 +191,10 @@ async function sendOnce<T>(
 
 const CHARGED_PERHAPS = { charged: 'reserved', retry: 'same_key' } as const;
 
-/** Whether the service looked up the key; it checks the API key and its rate first. */
+/**
+ * Whether the response tells what became of the create: the Idempotency-Key was looked up. 401 and
+ * 429 come before that.
+ */
 function tellsWhatBecame({ status, details }: ApiError, call: Call): boolean {
   if (details.credits !== undefined) return true;
   const isLookedUp = [400, 402, 409, 413, 503].includes(status);

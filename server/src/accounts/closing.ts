@@ -12,7 +12,8 @@ import { enableAccount, lockAccount } from './accounts.ts';
 const GRACE_DAYS = 7;
 
 /**
- * Records that its owner has closed an already disabled account. @returns when it will be erased
+ * Records that the owner closed this account, which the caller has just disabled.
+ * @returns when it will be erased
  */
 export const beginClosing = queryValue<[accountId: string], Date | undefined, Transaction>(
   'closing_begin',
@@ -24,7 +25,7 @@ export const beginClosing = queryValue<[accountId: string], Date | undefined, Tr
 
 /**
  * Enables an account that its owner has closed.
- * @returns false if its owner has not closed it, or the grace period is over
+ * @returns false if its owner has not closed it, or a worker has ended the grace period
  */
 export async function reopenAccount(tx: Transaction, accountId: string): Promise<boolean> {
   await lockAccount(tx, accountId);

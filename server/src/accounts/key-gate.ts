@@ -82,7 +82,7 @@ function openKnownKeys(db: Queryable, now: () => number) {
   const load = async () => {
     for (const row of await db.query<{ secret_hash: Buffer }>(ALL)) add(idOf(row.secret_hash));
   };
-  /** Loads all existing keys at once, so that they never queue with made-up keys. */
+  /** Loads up to 100,000 existing keys at once, so that they never queue with made-up keys. */
   const loadOnce = () => {
     loading ??= load().catch((error) => {
       loading = undefined;

@@ -49,7 +49,7 @@ export async function applyOutcome(
   if (by !== 'sender' || outcome.kind === 'unknown') return moveByOutcome(tx, task, reported);
   const current = await reclaimLease(tx, task);
   const result = await moveByOutcome(tx, current, reported);
-  // Another worker's lease was replaced by an expired one: this worker must not run the next step.
+  // The task now has a lease number that no worker holds: this one must not run the next step.
   return current === task ? result : 'postponed';
 }
 

@@ -35,7 +35,7 @@ const ROOMS = [
 /**
  * Removes the personal data of a disabled account for good. Its credits, transfers and the ids,
  * prices and times of its tasks stay. An interrupted run is continued by the next one.
- * @throws UsageError when the account is not disabled for a minute, or has live tasks
+ * @throws UsageError when the account has not been disabled for a minute, or has live tasks
  */
 export async function eraseAccount(db: Database, action: Action, accountId: string) {
   const before = await db.transaction(async (tx) => {

@@ -30,7 +30,7 @@ export interface UploadDeps extends ReceiveDeps {
 
 const UPLOADS = { name: 'uploads', max: 60, seconds: 600 };
 
-/** An upload's owner, and the API surface that it came through. */
+/** An upload's owner, and where it came in. */
 export interface UploadOwner {
   accountId: string;
   email: string;
@@ -104,7 +104,7 @@ async function receive(
     if (gone.signal.aborted || isOfBody)
       throw refused({ reason: 'incomplete', message: 'The upload broke off. Try again.', cause });
     if (cause instanceof DiskFull) throw noSpace(cause);
-    throw storageUnavailable('stored', cause); // a full disk or a failing storage
+    throw storageUnavailable('stored', cause); // or the disk ran full despite the check
   } finally {
     bytes.destroy(); // a failure before the body was read must not leave it paused for ever
   }
@@ -173,7 +173,7 @@ export function noUpload(): ApiError {
   return new ApiError('not_found', 'This upload has expired or does not exist.');
 }
 
-const TICKS = 10; // Node skips the ticks of a suspended process: it counts as one
+const TICKS = 10; // Node skips the ticks of a suspended process: a suspension counts as one
 
 export interface MinRate {
   bytes: number;

@@ -13,7 +13,7 @@ export interface CopyResult {
   copied: number;
   copied_bytes: number;
   already_there: number;
-  /** Files that were deleted from the service within the last week, so that none reappears. */
+  /** Files deleted from the new storage because the service deleted them within the last week. */
   deleted: number;
   /** Objects whose file is in neither storage. */
   missing: string[];

@@ -91,7 +91,8 @@ export async function deliverDue(
     await deps.pace.begin(due.length, signal);
     if (signal.aborted) break;
     const attempts = await attemptAll(deps, endpoint, due);
-    endpoint = await deps.db.transaction((tx) => recordTurn(tx, leased, attempts));
+    const sentTo: LeasedEndpoint = endpoint;
+    endpoint = await deps.db.transaction((tx) => recordTurn(tx, sentTo, attempts));
     if (deps.pace.isBehind()) break;
   }
   if (endpoint) await releaseEndpoint(deps.db, endpoint.id);

@@ -104,7 +104,7 @@ const SWITCH_OFF = statement(
 );
 
 /**
- * In one transaction.
+ * Records a turn's tries and the endpoint's new state, in the caller's transaction.
  * @returns the endpoint, with its lease renewed; undefined if it rests or was switched off
  */
 export async function recordTurn(

@@ -61,7 +61,7 @@ export async function recheck(deps: GenerateDeps, task: Task): Promise<StepResul
 }
 
 /**
- * They double each time the task is held, up to six hours: a result that can't be fetched costs few
+ * The pauses between rechecks double each time the task is held, up to six hours: a result that can't be fetched costs few
  * calls and few rows of history.
  */
 export function recheckDelaySeconds(
@@ -101,7 +101,7 @@ const EXPECTED_PAUSE = 1 / 8;
 /**
  * A quarter of the time since the task began to generate, within the configured bounds. Once
  * typical job times are known, pauses are shorter around the expected end and longer before it.
- * Times that vary by more than their mean are ignored: a job that ended while the service was down
+ * Times whose mean deviation is a third of their mean or more are ignored: a job that ended while the service was down
  * seems to have run until its restart.
  */
 function pollSeconds(deps: GenerateDeps, task: Task): number {

@@ -178,7 +178,7 @@ longTest('the workflow of the CI passes', async () => {
 
 longTest('the page of webhooks: npx runs fw, which relays an event', async () => {
   await using machine = await newMachine();
-  const commands = [...(await page('webhooks')).matchAll(/`(npx --package [^`]+)`/g)];
+  const commands = [...(await page('webhooks')).matchAll(/`(npx --yes --package [^`]+)`/g)];
   const [listen = '', generate = ''] = commands.map(([, one = '']) => one.replaceAll(/\s+/g, ' '));
   await using receiver = createServer((_, response) => response.writeHead(204).end());
   const { port } = new URL(await listenOn(receiver)); // 8787 may be taken
@@ -222,7 +222,7 @@ longTest('the page of MCP: the settings of both kinds make a video', async () =>
 
 longTest('the page of MCP: the help, and a call with the inspector', async () => {
   await using machine = await newMachine();
-  const [, help = ''] = /`(npx --package [^`]+--help)`/.exec(await page('mcp')) ?? [];
+  const [, help = ''] = /`(npx --yes --package [^`]+--help)`/.exec(await page('mcp')) ?? [];
   assert.match(await shell(machine, help), /framewright-mcp: videos/);
   assert.match(await shell(machine, await block('mcp', 'sh')), /completed/);
 });
@@ -242,7 +242,7 @@ longTest('no other page has an install command', async () => {
   const slugs = [...lists.matchAll(/\/docs\/([\w-]+)\.md\)/g)].map(([, slug = '']) => slug);
   const found: string[] = [];
   for (const slug of slugs) {
-    const hasCommand = /(npm install|pip install|npx --package)[^\n`]*\/packages\//;
+    const hasCommand = /(npm install|pip install|npx --yes --package)[^\n`]*\/packages\//;
     if (hasCommand.test(await page(slug))) found.push(slug);
   }
   const tested = ['typescript', 'python', 'ai-sdk', 'cli', 'mcp', 'quickstart', 'packages'];

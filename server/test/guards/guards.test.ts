@@ -18,7 +18,7 @@ test('each guard stands once in its file, and each run has its test', async () =
     const parts = (await readFile(path.join(ROOT, file), 'utf8')).split(text);
     assert.equal(parts.length, 2, `${file} has ${parts.length - 1} times: ${text}`);
     // Another function than `test` could leave it out.
-    const found = new RegExp(`\\btest\\(\\s*'${RegExp.escape(title)}`);
+    const found = new RegExp(`\\btest\\(\\s*['\`]${RegExp.escape(title)}`);
     assert.match(await readFile(path.join(ROOT, name), 'utf8'), found);
   }
 });

@@ -118,7 +118,7 @@ export const GUARDS = [
     'attempts/find-job',
     ['strong absence counts only at the', 'attempt.provider_identity === identity', 'true'],
     ['strong absence counts only at the identity', ' && observedSeconds > overSeconds'],
-    ['a callback does not adopt a confirmed orphan job', 'if (taken.has(named.job_id)) continue;'],
+    ['a callback does not adopt ', 'if (taken.has(named.job_id)) continue;'],
     [
       'a job that a callback named for another',
       'await isNamedForOtherAttempt(db, attempt.id, attempt.provider, jobId)',
@@ -146,12 +146,12 @@ export const GUARDS = [
   // Signatures
   guards('storage/links', 'storage/links', [
     'a link with any changed',
-    'equal(signature, sign(secret, objectId, expires))',
+    'equal(signature, sign(secret, subject, scope))',
     'secret',
   ]),
   guards('storage/links', 'http/callbacks', [
     'a callback URL that the service did not sign gets 404',
-    'equal(token, sign(secret, `callback ${attemptId}`, provider))',
+    'equal(signature, sign(secret, subject, scope))',
     'secret',
   ]),
   guards('site/billing/stripe-webhook', 'site/billing/stripe-webhook', [

@@ -33,7 +33,7 @@ export interface Entry {
 }
 
 const TOUCH_MS = 10_000;
-/** The process of an older lock is dead, whoever has its pid now. */
+/** The process of an older lock is dead or suspended, whoever has its pid now. */
 const STALE_MS = 60_000;
 
 const held: string[] = [];

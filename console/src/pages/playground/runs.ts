@@ -243,15 +243,20 @@ async function readAgain(owner: Owner, { key, taskId }: Submission, known: Gener
   return known.kind === 'lost' ? arrived(owner, key) : undefined;
 }
 
+/** Without `before`, retries until the task can be read, or is gone. */
 async function readTask(id: string, before?: ShownTask): Promise<Generation> {
-  try {
-    const task = await api('GET /console/api/tasks/:id', { params: { id } });
-    return { kind: 'task', task, readAt: performance.now() };
-  } catch (thrown) {
-    const error = asFailure(thrown);
-    if (!before) return error.status === 404 ? { kind: 'gone' } : { kind: 'refused', error };
-    // A new object, so that it is followed further.
-    return { kind: 'task', task: { ...before }, readAt: performance.now(), error };
+  for (;;) {
+    try {
+      const task = await api('GET /console/api/tasks/:id', { params: { id } });
+      return { kind: 'task', task, readAt: performance.now() };
+    } catch (thrown) {
+      const error = asFailure(thrown);
+      // A new object, so that it is followed further.
+      if (before) return { kind: 'task', task: { ...before }, readAt: performance.now(), error };
+      if (error.status === 404) return { kind: 'gone' };
+      if (error.status === 401) return { kind: 'reading' };
+      await new Promise((resolve) => setTimeout(resolve, POLL_SECONDS.later * 1000));
+    }
   }
 }
 

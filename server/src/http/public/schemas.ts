@@ -129,7 +129,9 @@ export const EXAMPLE_TASK = {
   mode: 'text-to-video',
   credits_used: 250,
   credits_refunded: 0,
-  output: { video_url: 'https://video.example.com/media/obj_4Tq8.mp4?expires=1795430400&sig=a' },
+  output: {
+    video_url: 'https://video.example.com/media/obj_4Tq8.mp4?expires=1795430400&signature=a',
+  },
   error: null,
   created_at: '2026-11-22T10:00:00.000Z',
   updated_at: '2026-11-22T10:01:30.000Z',

@@ -99,7 +99,7 @@ export function reportingOutcomes(
   return {
     ...provider,
     async submit(jobSpec, mayStillSend) {
-      // Asked before the submit: if the host drops packets, it takes longer than the time to send.
+      // Asked before the submit: if the host drops packets, the submit takes longer than that.
       const isLate = !mayStillSend();
       const outcome = await provider.submit(jobSpec, mayStillSend);
       await breaker.observe(provider.name, outcome, isLate);
@@ -108,7 +108,8 @@ export function reportingOutcomes(
   };
 }
 
-// A minute past its time, an outage that no task has probed is left out: it may have ended.
+// An outage whose `closed_until` passed over a minute ago is left out: no task has probed it, and it
+// may have ended.
 /** Everything that an outage has closed or an operator has paused. */
 export const closedSubjects = query<[], ClosedSubject>(
   'figures_closed',

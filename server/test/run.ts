@@ -28,7 +28,8 @@ const ONLY_LONG = [
   'clients/cli/test/packed.test.ts',
   'clients/typescript/test/many-runs.test.ts',
   'console/build.test.ts',
-  'console/test/{docs-pages,gallery,keys,playground,public-pages,settings,shell}.test.ts',
+  'console/test/{docs-pages,gallery,keys,playground}.test.ts',
+  'console/test/{public-pages,settings,shell}.test.ts',
   'embedded-postgres/embedded-postgres.test.ts',
   'local-renderer/render.test.ts',
   'server/test/docs/reference-samples.test.ts',
@@ -92,7 +93,7 @@ async function runFiles(): Promise<boolean> {
   const events = run({
     files,
     // Most files wait more than they compute. Eight services are enough for one Postgres.
-    concurrency: Math.min(8, 3 * availableParallelism()),
+    concurrency: Math.min(8, 4 * availableParallelism()),
     testNamePatterns: values['test-name-pattern'],
     ...(!LONG && { timeout: 8 * 60_000 }),
     ...(process.env.FRAMEWRIGHT_COVERAGE === '1' && COVERAGE),

@@ -109,7 +109,7 @@ export interface VideoRequest {
   /** The last frame: an https URL, or an upload. */
   end_image_url?: string | undefined;
   reference_image_urls?: string[] | undefined;
-  /** Reference videos. Their seconds are billed too, and all seconds at a lower rate. */
+  /** Reference videos. Their seconds are billed too, and every second costs less. */
   reference_video_urls?: string[] | undefined;
   /** The whole seconds of each reference video, in order. */
   reference_video_durations?: number[] | undefined;

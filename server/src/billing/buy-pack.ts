@@ -52,7 +52,8 @@ const lockPurchases = command<[accountId: string], Transaction>(
 const countUnpaid = queryValue<[accountId: string], number, Transaction>(
   'order_recent',
   `select count(*)::int as orders from orders
-   where account_id = $1 and created_at > clock_now() - interval '1 hour' and state <> 'paid'`,
+   where account_id = $1 and kind = 'pack' and state <> 'paid'
+     and created_at > clock_now() - interval '1 hour'`,
   0,
 );
 
@@ -72,7 +73,7 @@ export async function buyPack(
   const pack = await readOffer(deps.db, 'pack', packId);
   if (!pack?.active) throw new ApiError('not_found', 'This pack is not sold any more.');
   const { scope } = deps;
-  await customerOf(deps, accountId); // before the order: a Stripe failure must leave none behind
+  await customerOf(deps, accountId); // before the order: if the customer can't be made, none is left
   for (;;) {
     const order = await deps.db.transaction((tx) =>
       orderOnce(tx, { accountId, pack, savesCard, scope }),

@@ -74,7 +74,7 @@ export const GenerationBodySchema = Type.Object(
         maxItems: REFERENCE_VIDEOS,
         default: [],
         description:
-          'Videos that the video refers to; their seconds are billed too, and all at a lower rate',
+          'Videos that the video refers to; their seconds are billed too, and every second costs less',
       }),
     ),
     reference_video_durations: Type.Optional(

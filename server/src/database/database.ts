@@ -40,14 +40,14 @@ type NameAt<Text, Name extends string = ''> = Text extends `${infer First}${infe
     : Name
   : Name;
 
-/** The names behind single colons in a text: two are a cast. */
+/** The names after single colons in a text; a double colon is a cast. */
 type ParametersOf<Text, Found = never> = Text extends `${string}:${infer Rest}`
   ? Rest extends `:${infer Cast}`
     ? ParametersOf<Cast, Found>
     : ParametersOf<Rest, Found | Exclude<NameAt<Rest>, ''>>
   : Found;
 
-/** A statement with parameters such as `:name`, for five or more; the type checks their names. */
+/** A statement with named parameters such as `:name`, which the type checks. */
 export function namedStatement<const Text extends string>(name: string, text: Text) {
   const names = new Set<string>();
   const positional = text.replace(/(?<!:):([a-z]\w*)/gi, (_match, parameter: string) => {
@@ -273,7 +273,7 @@ export function queryColumn<Args extends unknown[], Value, On extends Queryable 
     (await db.query<Record<string, Value>>(made, args)).flatMap((row) => Object.values(row));
 }
 
-/** The same, for its only column in the first row; `otherwise` if it has no row. */
+/** The same, for its only column in the first row; `otherwise` without a row, or if it is null. */
 export function queryValue<Args extends unknown[], Value, On extends Queryable = Queryable>(
   name: string,
   text: string,

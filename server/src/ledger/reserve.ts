@@ -15,7 +15,7 @@ export type Spends = 'paid' | 'promotional_first' | 'test';
 
 const KINDS: Record<Spends, readonly BalanceKind[]> = {
   paid: ['paid'],
-  promotional_first: ['paid', 'promotional'],
+  promotional_first: ['paid', 'promotional'], // the order of the locks, not of spending
   test: ['test'],
 };
 
@@ -39,8 +39,8 @@ export type WhenLocked = 'wait' | 'skip';
 export type LockedBalances = Awaited<ReturnType<typeof lockBalances>>;
 
 /**
- * Locks, until the transaction ends, the balances that reservations spend. Take the transaction's
- * other locks first.
+ * Locks, until the transaction ends, the balances that reservations spend. Lock the
+ * transaction's Idempotency-Keys first.
  * @param whenLocked `skip` leaves out what is locked by others or out of date; `wait` waits, and
  *   brings balances up to date
  */

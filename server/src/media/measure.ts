@@ -36,7 +36,7 @@ export interface Measurer {
     expected: 'image' | 'video',
     options?: MeasureOptions,
   ): Promise<Measurement>;
-  /** Announces a file of this source within a minute; see {@link DecodeChildren}. */
+  /** Readies a child for a file of this source, expected within a minute: {@link DecodeChildren}. */
   prepare?(source: string): void;
   close?(): Promise<void>;
 }

@@ -16,7 +16,7 @@ export interface Action {
 }
 
 export interface ActionTarget {
-  /** The id of an account, API key, task, object or job, or the name of a provider. */
+  /** An id, such as an account's or an order's, the name of a provider, or `database`. */
   target: string;
   /** More about the change, without secrets and personal data. */
   details?: object;

@@ -201,7 +201,8 @@ async function createUnlessClosed<T>(
 const FULL_SECONDS = 30;
 
 /**
- * Otherwise an accepted task could not end, while its client waits and its credits stay reserved.
+ * Creates only if the disk has room for the output: otherwise an accepted task could not end, while
+ * its client waits and its credits stay reserved.
  * @throws ApiError as {@link createUnlessClosed}
  */
 async function createWithSpace<T>(
@@ -219,7 +220,8 @@ async function createWithSpace<T>(
 
 function notTaken(retryAfterSeconds: number, cause?: unknown): ApiError {
   const minutes = Math.ceil(retryAfterSeconds / 60);
-  const wait = retryAfterSeconds < 120 ? `${retryAfterSeconds} seconds` : `${minutes} minutes`;
+  const seconds = `${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'}`;
+  const wait = retryAfterSeconds < 120 ? seconds : `${minutes} minutes`;
   const message = `New tasks aren't being accepted right now, and nothing was reserved. Try again in ${wait}.`;
   return new ApiError('service_busy', message, {
     details: { reason: 'not_taken' },

@@ -31,6 +31,7 @@ export interface Session {
   sessionId: string;
   accountId: string;
   email: string;
+  /** When the account was created. */
   createdAt: Date;
   /** Whether the person signed in, or proved it again, in the last few minutes. */
   hasFreshProof: boolean;

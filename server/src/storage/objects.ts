@@ -378,12 +378,12 @@ export async function forEachObject<Row extends { id: string }>(
   for (let after = ''; ; ) {
     const rows = await db.query<Row>(page, [after]);
     const queue = rows.values();
+    const failures: unknown[] = [];
     const worker = async () => {
-      for (const row of queue) await work(row);
+      for (const row of queue) await work(row).catch((error: unknown) => failures.push(error));
     };
-    const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, worker));
-    const failed = ends.find((end) => end.status === 'rejected');
-    if (failed) throw failed.reason;
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+    if (failures.length > 0) throw failures[0];
     count += rows.length;
     if (rows.length < PAGE) return count;
     after = rows.at(-1)?.id ?? after;

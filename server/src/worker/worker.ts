@@ -43,7 +43,7 @@ interface WorkerDeps {
 }
 
 /**
- * A wake-up makes a pool claim at once. Each pool also claims twice a second: postponed tasks, and
+ * A wake-up makes a pool claim at once. Twice a second, a sweep wakes pools with due tasks: postponed ones, and
  * those that a killed process had leased.
  */
 export function createWorker(deps: WorkerDeps) {

@@ -59,8 +59,8 @@ const LIMITS = {
 /**
  * Returns a function that creates the task of a valid request, or returns the task of its key.
  * Identical concurrent creates reserve once and share one task. Those that arrive together are
- * micro-batched into a transaction that never waits for a lock (decisions/0020); one that may have
- * to wait, only with its account's.
+ * micro-batched into a transaction that never waits for a lock (decisions/0020). A create that may
+ * have to wait shares one with its own account's only.
  * @throws ApiError (in the function) `insufficient_credits` or `idempotency_conflict`, and
  *   `service_busy` for an internal failure, since the reserve may have been committed (C8)
  */
@@ -80,7 +80,10 @@ export function taskCreator(deps: CreateDeps): (checked: CheckedRequest) => Prom
       if (error instanceof ApiError) throw error;
       // It may have committed.
       if (isDatabaseUnavailable(error)) throw failedCreate(deps.log, error);
-      deps.log.warn({ err: error }, 'creates that shared a transaction are done one by one');
+      deps.log.warn(
+        { err: error },
+        'a shared create failed: it is retried with those of its account',
+      );
       return undefined;
     });
   };
@@ -136,7 +139,7 @@ function openLanes(deps: CreateDeps) {
     },
   });
   return {
-    /** If so, new ones queue behind them. */
+    /** Whether the account has creates here: then new ones queue behind them. */
     has: (accountId: string) => lanes.has(accountId),
     async create(checked: CheckedRequest): Promise<Created | ApiError> {
       const accountId = accountOf(checked);

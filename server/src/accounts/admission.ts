@@ -186,8 +186,8 @@ export function secretOf(authorization = ''): string {
 }
 
 /**
- * In milliseconds of the gate's clock, which is read before the query, so the result is never too
- * late.
+ * When the key's next request can be admitted, in milliseconds of the gate's clock. The clock is
+ * read before the query, so the result is never too late.
  */
 async function passesAt({ db, now }: KeyGate, keyId: string): Promise<number> {
   const askedAt = now();

@@ -25,7 +25,7 @@ export interface Attempt {
   state: 'in_flight' | 'unknown' | 'accepted' | 'rejected' | 'not_sent' | 'absent';
   job_id: string | null;
   outcome_by: OutcomeSource | null;
-  /** See {@link Provider.identity}; null for one that stands in for those lost in a restore. */
+  /** See {@link Provider.identity}; null for one that stands in for attempts lost in a restore. */
   provider_identity: string | null;
   /** By the database's clock; negative before `send_before`, after which no submit starts. */
   seconds_past_send_before: number;

@@ -73,7 +73,7 @@ export async function buyPack(
   const pack = await readOffer(deps.db, 'pack', packId);
   if (!pack?.active) throw new ApiError('not_found', 'This pack is not sold any more.');
   const { scope } = deps;
-  await customerOf(deps, accountId); // before the order: if the customer can't be made, none is left
+  await customerOf(deps, accountId); // first: if this fails, no order is left behind
   for (;;) {
     const order = await deps.db.transaction((tx) =>
       orderOnce(tx, { accountId, pack, savesCard, scope }),

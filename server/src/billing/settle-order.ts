@@ -22,12 +22,12 @@ export async function settleOrder(deps: BillingDeps, id: string): Promise<Credit
     if (!order) throw new Error(`there is no order ${id}`);
     if (!isInScope(order, deps.scope)) return order;
     const truth = compared(order, await readTruth(deps, order), deps);
-    const isBooked = await deps.db.transaction(async (tx) => {
-      const isOurs = await book(tx, deps, order, truth);
-      if (isOurs) logChange(deps, order, truth); // before the commit: better twice than never
-      return isOurs;
+    const wasBooked = await deps.db.transaction(async (tx) => {
+      const isBooked = await book(tx, deps, order, truth);
+      if (isBooked) logChange(deps, order, truth); // before the commit: better twice than never
+      return isBooked;
     });
-    if (!isBooked) continue; // changed meanwhile: the response may be stale
+    if (!wasBooked) continue; // changed meanwhile: the response may be stale
     return (await readOrder(deps.db, id)) ?? order;
   }
 }
@@ -53,7 +53,7 @@ function compared(order: CreditOrder, truth: Truth, { log }: BillingDeps): Compa
     throw new ApiError('service_busy', message, { retryAfterSeconds: 60 });
   }
   if (state !== 'paid') return truth;
-  if (order.credits === 0) return { ...truth, state: 'mismatched' }; // the order says why
+  if (order.credits === 0) return { ...truth, state: 'mismatched' }; // `failure` says why
   if (order.state !== 'paid' && order.is_closed) {
     return { ...truth, state: 'mismatched', failure: 'the account is closed: refund the payment' };
   }
@@ -177,7 +177,7 @@ function nextPollSeconds(
   const age = Math.max(order.age_seconds, MINUTE);
   if (truth.state === 'pending') return Math.min(age, HOUR);
   if (mayBePaid(order, truth)) return CHARGE_SECONDS;
-  // Search once more, by the order: the response that refused it may have been wrong.
+  // Search Stripe once more for a payment: the response that reported a failure may have been wrong.
   if (truth.state === 'failed' && truth.stripeId === null) return age > DAY ? null : DAY;
   if (truth.state !== 'paid') return null;
   if (isDisputeOpen(truth.dispute)) return Math.min(age, DAY);

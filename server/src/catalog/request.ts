@@ -252,8 +252,8 @@ export function withUploads(request: GenerationRequest, publicUrl: string): Gene
 }
 
 /**
- * An address as tasks store it: `upload:ID` if it is one of {@link uploadUrl}. With a query or a
- * fragment it names no upload; one with a user name stays as it is, and is refused.
+ * An address as tasks store it: `upload:ID` if it is one of {@link uploadUrl}. A query or fragment
+ * becomes part of the id, so no upload matches.
  */
 export function storedUrl(url: string, publicUrl: string): string {
   const own = URL.parse(publicUrl + UPLOADS_PATH);

@@ -138,6 +138,11 @@ for (const [kind, draw] of Object.entries(KINDS)) {
   });
 }
 
+test('a secret that contains the beginning of another one is redacted whole', () => {
+  assert.equal(redact('/callbacks/ark/aHR8_f-4EK.'), '/callbacks/[redacted]');
+  assert.equal(redact('whsec_aR8_b+c/d='), 'whsec_[redacted]');
+});
+
 test('a line that is written right before the end of the process is not lost', () => {
   assert.match(logged(`log.fatal('the last line'); process.exit();`), /the last line/);
 });

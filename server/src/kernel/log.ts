@@ -69,12 +69,13 @@ const BEFORE_NAME = '(?:[?&]|%(?:25)*(?:3F|26))';
 
 /** How secrets begin; the following characters of the given set are redacted. */
 const SECRETS = [
-  '((?:fw|sk|rk)_(?:live|test)_|r8_)[0-9A-Za-z]+', // API keys, also of Stripe and Replicate
   '(whsec_)[0-9A-Za-z+/=%_-]+',
   `(framewright(?:-start)?${EQUALS})[\\w%-]+`, // cookies
   `(signature${EQUALS})[\\w%.-]+`,
   `(${BEFORE_NAME}code${EQUALS})[\\w%.~/+-]+`,
   `(${SLASH}callbacks${SLASH})[\\w./%-]+`,
+  // API keys, also of Stripe and Replicate. Last, since other secrets may contain `r8_`.
+  '((?:fw|sk|rk)_(?:live|test)_|r8_)[0-9A-Za-z]+',
 ].map((secret) => new RegExp(secret, 'gi'));
 
 /** Replaces all {@link SECRETS} and the passwords in URLs of databases and mail servers. */

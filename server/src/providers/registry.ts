@@ -99,7 +99,7 @@ export const FIELD_TABLES = REGISTRY.flatMap(({ name, fields }) =>
 
 const OWN_JOBS = REGISTRY.flatMap(({ ownJobs }) => ownJobs ?? []);
 
-/** SQL: a provider has a job of one of these attempts under way here. */
+/** SQL: whether a job of one of these attempts that this database keeps is under way. */
 export function runsJob(attemptIds: string): string {
   return OWN_JOBS.map((jobs) => jobs.isRunning(attemptIds)).join(' or ');
 }

@@ -158,7 +158,7 @@ export function simulatesInsufficientCredits(
   return surface === TEST_SURFACE && testOutcomeOf(prompt) === 'insufficient-credits';
 }
 
-/** Whether new tasks can be submitted, read by the statement that admits the create. */
+/** Whether new tasks can be submitted. The API reads it in the statement that admits the create. */
 export interface CreateClosures {
   /** An operator paused all creates, or the provider that gets new tasks. */
   paused: boolean;

@@ -310,8 +310,9 @@ const MARK_EXPIRED = statement(
 );
 
 /**
- * Marks for deletion outputs past their retention, and objects that a killed process left
- * `writing`. Several processes may call it at once. @returns how many: at most 100 of each kind
+ * Marks for deletion `ready` objects past their `delete_after`, and objects that a killed process
+ * left `writing`. Several processes may call it at once.
+ * @returns how many: at most 100 of each kind
  */
 export async function markExpired(db: Database): Promise<number> {
   return (await db.query(MARK_EXPIRED)).length;

@@ -170,8 +170,8 @@ export async function requireUploads(
 }
 
 /**
- * In the transaction that creates the task: a refused create extends nothing, and a committed one's
- * uploads stay.
+ * Restarts the uploads' lifetime in the transaction that creates the task: a refused create extends
+ * nothing, and a committed one's uploads stay.
  * @throws ApiError as {@link requireUploads}, when one has expired meanwhile
  */
 export async function renewUploads(

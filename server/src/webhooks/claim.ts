@@ -88,7 +88,7 @@ export const NEXT_DELIVERY = `(${WAITING}
    from waiting w join webhook_endpoints e on e.id = w.endpoint_id where ${OPEN} and ${FREE})`;
 
 /**
- * One of each account before a second of any, longest waiting first.
+ * Leases due endpoints: one per account before any account's second, longest waiting first.
  * @param slots how many of each kind
  */
 export function claimEndpoints(

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import type { Me } from '../../../../server/src/site/account/me.ts';
 import type { Credits as CreditsOf } from '../../../../server/src/site/billing/credits.ts';
 import { useLoad } from '../../load.ts';
@@ -23,8 +24,10 @@ function LiveCredits() {
   const credits = useLoad('/console/api/credits');
   const offers = useLoad('/console/api/packs');
   const plan = useLoad('/console/api/subscription');
+  const [reloads, setReloads] = useState(0);
   const reload = async () => {
     await Promise.all([credits.reload(), plan.reload(), refresh()]);
+    setReloads((before) => before + 1);
   };
   const subscription = plan.data?.subscription ?? null;
   const sells = credits.data?.sells ?? false;
@@ -41,7 +44,7 @@ function LiveCredits() {
       {credits.data && (
         <LowBalance credits={credits.data} packs={offers.data?.packs ?? []} onChange={reload} />
       )}
-      {sells && <Orders key={credits.data?.paid.available} hasPortal={credits.data?.has_portal} />}
+      {sells && <Orders key={reloads} hasPortal={credits.data?.has_portal} />}
       <Statement key={`${credits.data?.paid.available}-${credits.data?.promotional.available}`} />
     </Page>
   );

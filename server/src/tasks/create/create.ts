@@ -60,7 +60,7 @@ const LIMITS = {
  * Returns a function that creates the task of a valid request, or returns the task of its key.
  * Identical concurrent creates reserve once and share one task. Those that arrive together are
  * micro-batched into a transaction that never waits for a lock (decisions/0020). A create that may
- * have to wait shares one with its own account's only.
+ * have to wait shares a transaction only with creates of its own account.
  * @throws ApiError (in the function) `insufficient_credits` or `idempotency_conflict`, and
  *   `service_busy` for an internal failure, since the reserve may have been committed (C8)
  */

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { withEmails } from '../../server/src/accounts/accounts.ts';
+import { listOrders } from '../../server/src/billing/credit-order.ts';
 import { setOffer } from '../../server/src/billing/offers.ts';
+import { until } from '../../server/test/until.ts';
 import { refund } from '../../simulators/stripe/payments.ts';
 import { openSellingSite } from './selling-site.ts';
 import { signedInPage } from './signed-in.ts';
@@ -159,6 +161,11 @@ test('money is shown everywhere as Stripe charges it', async () => {
 });
 
 async function operatorSeesMoney(): Promise<void> {
+  const { db } = site.database;
+  await until(async () => {
+    const refunded = (await listOrders(db, { limit: 100 })).filter((order) => order.refunded > 0);
+    return refunded.length === ELSEWHERE.length;
+  });
   const { page } = await signedInPage(site, { email: OPERATOR });
   for (const [, , text, , refunded] of ELSEWHERE) {
     await page.goto('/operator/orders');

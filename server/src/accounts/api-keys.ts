@@ -149,7 +149,7 @@ export const revokeAllKeys = queryColumn<[accountId: string], string>(
 );
 
 /** Neither revoked nor expired. */
-export const validKeys = queryValue<[accountId: string], number>(
+export const countValidKeys = queryValue<[accountId: string], number>(
   'key_valid',
   `select count(*)::int as keys from api_keys where account_id = $1 and revoked_at is null
      and (expires_at is null or expires_at > clock_now())`,

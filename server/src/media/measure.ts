@@ -27,8 +27,8 @@ export {
 export interface Measurer {
   /**
    * Decodes one file in a child process, which is killed when it exceeds a bound. Only the bytes
-   * decide its type. With `frames: 'keyframes'`, a video passes without its other frames if nothing
-   * about it is in doubt.
+   * decide its type. With `frames: 'keyframes'`, the other frames of a video are decoded only if the
+   * keyframes leave something in doubt.
    * @throws for failures of the service (no child, no file), and the signal's reason when aborted
    */
   measure(
@@ -44,6 +44,7 @@ export interface Measurer {
 export interface MeasureOptions {
   /** Accounts take turns; all files without an account count as one account's. */
   accountId?: string;
+  /** Who made the file: different sources never share a child. */
   source?: string;
   /** Decoding a video ends early when it breaks one of these. */
   rules?: VideoRules;

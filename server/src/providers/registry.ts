@@ -82,7 +82,7 @@ export async function createProviders(
 
 type Policy = Pick<HostedProvider, 'assumeAbsentAfterHours'>;
 
-/** Reads after how many hours, up to a year, a weak absence counts; by default it never does. */
+/** Reads the number of hours (at most a year) after which a weak absence counts; never by default. */
 function readPolicy(env: Environment, provider: string): Policy {
   const name = `${provider.toUpperCase()}_ASSUME_ABSENT_AFTER_HOURS`;
   if (read(env, name, 'never') === 'never') return {};
@@ -99,7 +99,7 @@ export const FIELD_TABLES = REGISTRY.flatMap(({ name, fields }) =>
 
 const OWN_JOBS = REGISTRY.flatMap(({ ownJobs }) => ownJobs ?? []);
 
-/** SQL: whether a job of one of these attempts that this database keeps is under way. */
+/** SQL: whether any of these attempts has a running job that is kept in this database. */
 export function runsJob(attemptIds: string): string {
   return OWN_JOBS.map((jobs) => jobs.isRunning(attemptIds)).join(' or ');
 }

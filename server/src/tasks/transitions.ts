@@ -73,8 +73,7 @@ export class Superseded extends Error {
   override name = 'Superseded';
 }
 
-// Here (for a move with a delay) and in POSTPONE, a task that was woken during this step keeps that
-// due time. The ids are also passed as an array, so that the rows are found by index.
+// A task woken during its step keeps that due time, here (for a move with a delay) and in POSTPONE. The ids are also passed as an array, so that the rows are found by index.
 const MOVE = statement(
   'task_move',
   `with given as materialized (

@@ -92,7 +92,7 @@ function wellFormedKeyOf(request: Pick<FastifyRequest, 'headers'>): string {
   return wellFormedKey(request) ?? '';
 }
 
-/** @throws ApiError `invalid_request` for a bad content type, before a bad Idempotency-Key */
+/** @throws ApiError `invalid_request` for a bad content type, which is checked before the key */
 function jsonCallerOf(request: FastifyRequest) {
   requireJsonType(request.headers['content-type']);
   const { accountId, surface, keyId, hasCap } = callerOf(request);

@@ -7,7 +7,7 @@ import {
   lockAccount,
   readAccount,
 } from '../../accounts/accounts.ts';
-import { validKeys } from '../../accounts/api-keys.ts';
+import { countValidKeys } from '../../accounts/api-keys.ts';
 import { withdrawClosing, withdrawDeletion } from '../../accounts/closing.ts';
 import { closePaymentPages } from '../../billing/payment-pages.ts';
 import type { Database, Transaction } from '../../database/database.ts';
@@ -135,7 +135,7 @@ export async function showAccount(db: Database, accountId: string) {
   if (!account) throw new UsageError(`there is no account ${JSON.stringify(accountId)}`);
   return {
     ...account,
-    valid_keys: account.disabled_at === null ? await validKeys(db, accountId) : 0,
+    valid_keys: account.disabled_at === null ? await countValidKeys(db, accountId) : 0,
     ...(await readBalances(db, accountId)),
     tasks: await countTasks(db, accountId),
   };

@@ -1,6 +1,12 @@
 import { Type } from 'typebox';
 import { lockAccount } from '../../accounts/accounts.ts';
-import { createKey, listKeys, revokeKey, updateKey, validKeys } from '../../accounts/api-keys.ts';
+import {
+  countValidKeys,
+  createKey,
+  listKeys,
+  revokeKey,
+  updateKey,
+} from '../../accounts/api-keys.ts';
 import { recentRequests } from '../../accounts/key-usage.ts';
 import type { Queryable } from '../../database/database.ts';
 import { ApiError, invalidRequest } from '../../kernel/errors.ts';
@@ -83,7 +89,7 @@ const createOwnKey = siteRoute('POST /console/api/keys', {
       await lockAccount(tx, accountId); // so that parallel creates don't exceed the limit
       if (!(await sessionLives(tx, sessionId)))
         throw new ApiError('unauthorized', 'Sign in again.');
-      if ((await validKeys(tx, accountId)) >= MAX_KEYS) throw tooManyKeys();
+      if ((await countValidKeys(tx, accountId)) >= MAX_KEYS) throw tooManyKeys();
       const { mode, name, monthly_cap: monthlyCap } = body;
       const made = await createKey(tx, {
         accountId,

@@ -150,7 +150,7 @@ async function send(
 
 /**
  * Makes calls without a body that are safe to repeat, such as reads, on kept-alive connections. If
- * the host closes one without a response, the call is made again, once: it may have been idle.
+ * the host closes one without a response, the call is made again, once: the connection may have been idle.
  * Unlike callOnce, it has one deadline, which includes the connect, its failures to connect are
  * `unknown`, and it ignores `mayStillSend`.
  */

@@ -33,7 +33,7 @@ export interface Session {
   email: string;
   /** When the account was created. */
   createdAt: Date;
-  /** Whether the person signed in, or proved it again, in the last few minutes. */
+  /** Whether the person signed in, or gave a fresh proof, in the last few minutes. */
   hasFreshProof: boolean;
 }
 

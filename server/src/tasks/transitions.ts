@@ -73,7 +73,8 @@ export class Superseded extends Error {
   override name = 'Superseded';
 }
 
-// A task woken during its step keeps that due time, here (for a move with a delay) and in POSTPONE. The ids are also passed as an array, so that the rows are found by index.
+// If a task is woken during its step, that due time wins: here (if the move has a delay) and in
+// POSTPONE. The ids are also passed as an array, so that the rows are found by index.
 const MOVE = statement(
   'task_move',
   `with given as materialized (

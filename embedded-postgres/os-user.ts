@@ -39,9 +39,9 @@ export async function refuseForeignFolder(folder: DatabaseFolder): Promise<void>
 
 /**
  * Chooses the OS user that runs Postgres on this folder. Ordinary users run it as themselves, root
- * as the cluster's owner. Without a cluster, or if root owns it, root takes the first user that exists:
- * the owner of the database folder or of the data folder if that is not root, `postgres`, `nobody`.
- * That user then owns the database folder.
+ * as the cluster's owner. Without a cluster, or if root owns it, root takes the first user that
+ * exists: the owner of the database folder or of the data folder if that is not root, `postgres`,
+ * `nobody`. That user then owns the database folder.
  * @throws EmbeddedPostgresError when no suitable OS user can reach the folder
  */
 export async function chooseOsUser(folder: DatabaseFolder, binaries: Binaries): Promise<OsUser> {

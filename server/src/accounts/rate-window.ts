@@ -4,7 +4,10 @@ import { evictOldest } from '../kernel/evict-oldest.ts';
 
 const MAX_KEYS = 10_000;
 
-/** After this time, one request asks the database again, to notice a revoked API key, or an emptied window. */
+/**
+ * After this time, one request asks the database again, to notice a revoked API key, or an emptied
+ * window.
+ */
 const TRUSTED_MS = 1000;
 
 /**

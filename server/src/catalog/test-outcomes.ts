@@ -1,6 +1,6 @@
 /**
- * The outcomes of a test key's create, by the word `test-...` in its prompt. docs/customers/test-keys.md
- * lists them for customers.
+ * The outcomes of a test key's create, by the word `test-...` in its prompt.
+ * docs/customers/test-keys.md lists them for customers.
  */
 export const TEST_OUTCOMES = [
   'completed',

@@ -150,9 +150,9 @@ async function send(
 
 /**
  * Makes calls without a body that are safe to repeat, such as reads, on kept-alive connections. If
- * the host closes one without a response, the call is made again, once: the connection may have been idle.
- * Unlike callOnce, it has one deadline, which includes the connect, its failures to connect are
- * `unknown`, and it ignores `mayStillSend`.
+ * the host closes one without a response, the call is made again, once: the connection may have
+ * been idle. Unlike callOnce, it has one deadline, which includes the connect, its failures to
+ * connect are `unknown`, and it ignores `mayStillSend`.
  */
 export function createPooledCalls(): CallOnce {
   const agents = new Map<string | undefined, Agent>();

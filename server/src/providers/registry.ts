@@ -82,7 +82,9 @@ export async function createProviders(
 
 type Policy = Pick<HostedProvider, 'assumeAbsentAfterHours'>;
 
-/** Reads the number of hours (at most a year) after which a weak absence counts; never by default. */
+/**
+ * Reads the number of hours (at most a year) after which a weak absence counts; never by default.
+ */
 function readPolicy(env: Environment, provider: string): Policy {
   const name = `${provider.toUpperCase()}_ASSUME_ABSENT_AFTER_HOURS`;
   if (read(env, name, 'never') === 'never') return {};

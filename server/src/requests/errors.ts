@@ -145,7 +145,9 @@ interface Consequence {
   retry: 'same_key' | 'new_key' | 'never';
 }
 
-/** All errors of a create; docs/customers/ERRORS.md has the same table. The first matching row wins. */
+/**
+ * All errors of a create; docs/customers/ERRORS.md has the same table. The first matching row wins.
+ */
 export const CREATE_ERRORS: readonly Consequence[] = [
   { code: 'invalid_request', when: 'task_id', charged: 'refunded', retry: 'new_key' },
   { code: 'invalid_request', charged: 'no', retry: 'never' },

@@ -29,7 +29,9 @@ export const LIVE_PHASES = [
   'held',
 ] as const satisfies Phase[];
 
-/** The codes in a failed task's error: a closed list (C14), explained in docs/customers/ERRORS.md. */
+/**
+ * The codes in a failed task's error: a closed list (C14), explained in docs/customers/ERRORS.md.
+ */
 export const FAILURE_CODES = [
   'invalid_media',
   'content_refused',

@@ -175,8 +175,8 @@ const REFUSALS: Partial<Record<FailureCode, 'invalid_request' | 'service_busy'>>
 
 /**
  * Waits for the outcome of a new task's acceptance and decides the response to the POST (C1).
- * @returns the task, for 202: it was accepted, is still in progress after the wait, or was cancelled before
- *   its acceptance
+ * @returns the task, for 202: it was accepted, is still in progress after the wait, or was
+ *   cancelled before its acceptance
  * @throws ApiError `invalid_request` or `service_busy`, with `task_id` and, if certain, `credits`
  * in its details
  */

@@ -61,8 +61,8 @@ export async function recheck(deps: GenerateDeps, task: Task): Promise<StepResul
 }
 
 /**
- * The pauses between rechecks double each time the task is held, up to six hours: a result that can't be fetched costs few
- * calls and few rows of history.
+ * The pauses between rechecks double each time the task is held, up to six hours: a result that
+ * can't be fetched costs few calls and few rows of history.
  */
 export function recheckDelaySeconds(
   { reconcileSeconds }: Pick<GenerateDeps, 'reconcileSeconds'>,
@@ -101,8 +101,8 @@ const EXPECTED_PAUSE = 1 / 8;
 /**
  * A quarter of the time since the task began to generate, within the configured bounds. Once
  * typical job times are known, pauses are shorter around the expected end and longer before it.
- * Times whose mean deviation is a third of their mean or more are ignored: a job that ended while the service was down
- * seems to have run until its restart.
+ * Times whose mean deviation is a third of their mean or more are ignored: a job that ended while
+ * the service was down seems to have run until its restart.
  */
 function pollSeconds(deps: GenerateDeps, task: Task): number {
   const { pollMinSeconds, pollMaxSeconds } = deps;

@@ -43,8 +43,8 @@ interface WorkerDeps {
 }
 
 /**
- * A wake-up makes a pool claim at once. Twice a second, a sweep wakes pools with due tasks: postponed ones, and
- * those that a killed process had leased.
+ * A wake-up makes a pool claim at once. Twice a second, a sweep wakes pools with due tasks:
+ * postponed ones, and those that a killed process had leased.
  */
 export function createWorker(deps: WorkerDeps) {
   const { db, wakeUps, log, steps, onMoved, onDeliveries } = deps;

@@ -30,7 +30,10 @@ export interface DecodeChildren {
    * @throws when there is no file, or the child could not be started
    */
   run(file: { path: string; source: string | undefined }, work: DecodeWork): Promise<ChildOutcome>;
-  /** Starts a child for an expected file of this source and keeps it for a minute, unless one is idle. */
+  /**
+   * Starts a child for an expected file of this source and keeps it for a minute, unless one is
+   * idle.
+   */
   prepare(source: string): void;
   /** Ends idle children, which keep a stopping process alive, and busy ones later. */
   close(): Promise<void>;

@@ -120,7 +120,10 @@ function uprightFilters(matrix: Buffer | null): string[] {
   return UPRIGHT[(turns + 4) % 4] ?? [];
 }
 
-/** `quality` is out of 100. Level 2 takes half the time of the usual 4, and the same number of bytes. */
+/**
+ * `quality` is out of 100. Level 2 takes half the time of the usual 4, and the same number of
+ * bytes.
+ */
 const WEBP = { quality: '72', compression_level: '2' };
 
 async function encodeWebp(frame: Frame): Promise<Buffer> {

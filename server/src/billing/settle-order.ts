@@ -22,12 +22,8 @@ export async function settleOrder(deps: BillingDeps, id: string): Promise<Credit
     if (!order) throw new Error(`there is no order ${id}`);
     if (!isInScope(order, deps.scope)) return order;
     const truth = compared(order, await readTruth(deps, order), deps);
-    const wasBooked = await deps.db.transaction(async (tx) => {
-      const isBooked = await book(tx, deps, order, truth);
-      if (isBooked) logChange(deps, order, truth); // before the commit: better twice than never
-      return isBooked;
-    });
-    if (!wasBooked) continue; // changed meanwhile: the response may be stale
+    const isBooked = await deps.db.transaction((tx) => book(tx, deps, order, truth));
+    if (!isBooked) continue; // changed meanwhile: the response may be stale
     return (await readOrder(deps.db, id)) ?? order;
   }
 }
@@ -114,6 +110,7 @@ async function book(
   if (target > order.booked) await give(tx, order, target - order.booked, changed.expires_at);
   if (target < order.booked) await takeBack(tx, order, { target, truth });
   await stopReloadIfNeeded(tx, deps, order, truth);
+  logChange(deps, order, truth); // before the commit: better twice than never
   return true;
 }
 

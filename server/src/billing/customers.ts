@@ -67,7 +67,7 @@ async function isGone(stripe: StripeClient, customer: string): Promise<boolean> 
   return found === undefined || found.deleted === true;
 }
 
-const replace = whether<[accountId: string, customer: string, gone: string | null]>(
+const replace = whether<[accountId: string, customer: string, gone: string]>(
   'customer_replace',
   `update stripe_customers set stripe_customer = $2
    where account_id = $1 and stripe_customer = $3 returning stripe_customer`,
@@ -88,7 +88,7 @@ export async function saveCustomer(
   accountId: string,
   { customer, gone = null, scope }: { customer: string; gone?: string | null; scope: StripeScope },
 ): Promise<string> {
-  if (await replace(db, accountId, customer, gone)) return customer;
+  if (gone !== null && (await replace(db, accountId, customer, gone))) return customer;
   const { mode, account } = scope;
   const values = SAVE.values({ accountId, mode, account, customer });
   const saved = await first<{ stripe_customer: string }>(db, SAVE, values);

@@ -129,7 +129,7 @@ function listWhere<const Account extends string>(name: string, account: Account)
 }
 
 // Two statements, so that a plan for one account uses its index.
-const LIST = listWhere('order_list', ':accountId::text is null');
+const LIST = listWhere('order_list', 'true');
 const LIST_OF_ACCOUNT = listWhere('order_list_of_account', 'o.account_id = :accountId');
 
 interface OrderFilter {

@@ -182,7 +182,7 @@ async function trySettle(deps: BillingDeps, { settle, postpone }: Work, id: stri
     return true;
   } catch (err) {
     if (postpone && isMissing(err)) await deps.db.query(postpone, [id]);
-    deps.log.warn({ err, id }, 'an order, subscription or event could not be settled');
+    deps.log.warn({ err, id }, 'an order, subscription or payment could not be settled');
     return false;
   }
 }

@@ -93,7 +93,7 @@ const CLAIM = {
 /** Serializes ingest claims across processes, so that no account gets too many. */
 const INGEST_LOCK = 7_100_001;
 
-// `waiting` skips from account to account, so tasks beyond an account's limit are not read. Places
+// `waiting` skips from account to account, so tasks beyond an account's limit are not read. Slots
 // go round-robin to the accounts.
 const CLAIM_INGEST = namedStatement(
   'task_claim_ingest',

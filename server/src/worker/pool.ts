@@ -41,14 +41,14 @@ export function createPool(options: PoolOptions) {
       inProgress.delete(working);
       speed.ended();
       report('slot', { pool: name, change: -1, slots });
-      fillFreePlace();
+      fillFreeSlot();
     });
     inProgress.add(working);
   };
   const startWaiting = () => {
     while (waiting.length > 0 && (isFree() || stopping.aborted)) start(waiting.shift() as Task);
   };
-  const fillFreePlace = () => {
+  const fillFreeSlot = () => {
     wasClaimed = mayHaveMore && (waiting.length === 0 || !wasClaimed);
     if (wasClaimed) void fill();
     else startWaiting();

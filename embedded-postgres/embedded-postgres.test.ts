@@ -116,9 +116,7 @@ test('when processes open an empty folder together, exactly one starts a server'
   assert.equal(isAlive(pid), false);
 });
 
-test('processes that open and close at the same time never lose the database', {
-  skip: process.env.FRAMEWRIGHT_TESTS !== 'all' && 'FRAMEWRIGHT_TESTS=all runs it',
-}, async (t) => {
+test('processes that open and close at the same time never lose the database', async (t) => {
   const dataDir = await dataFolder(t);
   const closer = async () => {
     for (let round = 0; round < 6; round += 1) {

@@ -115,24 +115,20 @@ Next:
 
 /** Starts the service, shows it, stops it, and cleans up. */
 async function run(signal: AbortSignal): Promise<void> {
-  const cleanup = new AsyncDisposableStack(); // the last first
-  try {
-    const folder = await mkdtemp(path.join(tmpdir(), 'framewright-demo-'));
-    cleanup.defer(() => rm(folder, { recursive: true, force: true }));
-    say('starting the service in a temporary folder');
-    const config = readConfig({ DATA_DIR: folder, PORT: '0', POLL_MIN_SECONDS: '0.5' });
-    const log = createLog({ level: 'error' });
-    const pool = { connections: config.databaseConnections };
-    const opened = await openConfiguredDatabase(config, { log, migrates: true, pool });
-    cleanup.defer(() => opened.close());
-    signal.throwIfAborted();
-    const service = await startService(config, opened, log);
-    cleanup.defer(() => service.stop());
-    signal.throwIfAborted();
-    await tour(opened.db, service.url ?? '', signal);
-  } finally {
-    await cleanup.disposeAsync();
-  }
+  await using cleanup = new AsyncDisposableStack(); // the last first
+  const folder = await mkdtemp(path.join(tmpdir(), 'framewright-demo-'));
+  cleanup.defer(() => rm(folder, { recursive: true, force: true }));
+  say('starting the service in a temporary folder');
+  const config = readConfig({ DATA_DIR: folder, PORT: '0', POLL_MIN_SECONDS: '0.5' });
+  const log = createLog({ level: 'error' });
+  const pool = { connections: config.databaseConnections };
+  const opened = await openConfiguredDatabase(config, { log, migrates: true, pool });
+  cleanup.defer(() => opened.close());
+  signal.throwIfAborted();
+  const service = await startService(config, opened, log);
+  cleanup.defer(() => service.stop());
+  signal.throwIfAborted();
+  await tour(opened.db, service.url ?? '', signal);
 }
 
 async function main(): Promise<number> {

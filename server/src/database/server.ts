@@ -2,6 +2,7 @@ import pg from 'pg';
 import './connection.ts'; // sets how passwords are read
 import { UsageError } from '../kernel/errors.ts';
 import { type Database, query, queryFirst } from './database.ts';
+import { textOf } from './pool.ts';
 
 /** The major versions of Postgres that the tests have run on. */
 const OLDEST_VERSION = 15;
@@ -80,7 +81,7 @@ async function readRow<Row extends object>(
     if (!row) throw new Error('the server returned no row');
     return row;
   } catch (error) {
-    const cause = error instanceof Error ? error.message || error.name : String(error);
+    const cause = textOf(error);
     if (/^unsupported startup parameter/.test(cause)) throw poolerFound(variable);
     throw new UsageError(`the database can't be reached: ${cause}. Check ${variable}.`);
   } finally {

@@ -12,7 +12,7 @@ import { simulatedBucket } from '../storage/simulated-bucket.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { countOf, makeAccounts, runSuite, serveMedia } from './acceptance-suite.ts';
 import { commandsOf, prepareFolder, runCommands } from './documented-commands.ts';
-import { startLoadBalancer } from './load-balancer.ts';
+import { type LoadBalancer, startLoadBalancer } from './load-balancer.ts';
 import { freePort, type ServiceProcess, startServiceProcess } from './service-process.ts';
 
 /** A service that lets clients name hosts on these ports of this machine. */
@@ -135,17 +135,15 @@ function keepRunning(name: string, start: () => Promise<ServiceProcess>) {
 }
 
 /** Starts two processes of the role, each again when it is killed. */
-function keepTwo(role: string, env: Record<string, string>, started: typeof noteStart) {
+function keepTwo(role: string, env: Record<string, string>, started?: LoadBalancer['use']) {
   return [`${role} 1`, `${role} 2`].map((name) =>
     keepRunning(name, async () => {
       const service = await startServiceProcess({ ...env, ROLES: role });
-      started(name, service.url);
+      started?.(name, service.url);
       return service;
     }),
   );
 }
-
-function noteStart(_name: string, _url: string): void {}
 
 longTest(
   'the suite passes on two APIs and two workers with S3, while each of them is killed',
@@ -169,7 +167,7 @@ longTest(
       OUTBOUND_ALLOW: `localhost:${host.port},localhost:${receiverPort}`,
     };
     const apis = keepTwo('api', env, balancer.use);
-    const workers = keepTwo('worker', env, noteStart);
+    const workers = keepTwo('worker', env);
     const all = [...workers, ...apis];
     const over = new AbortController();
     const killInTurn = async () => {

@@ -11,19 +11,9 @@ import {
   openTaskFixture,
   recordAccepted,
   scriptedProvider,
+  VIDEO_FACTS,
 } from './task-fixtures.ts';
 import { temporaryFolder } from './temporary-folder.ts';
-
-const FACTS: VideoFacts = {
-  kind: 'video',
-  mediaType: 'video/mp4',
-  width: 1280,
-  height: 720,
-  durationSeconds: 5,
-  frames: 120,
-  videoCodec: 'h264',
-  audio: null,
-};
 
 interface Given extends Partial<ArchiveDeps> {
   bytes?: Buffer;
@@ -50,7 +40,7 @@ export async function openArchiveFixture(close: 'close' | 'closeAudited' = 'clos
     /** The step takes any bytes for a video with these facts, and for its poster if there is one. */
     archiveDeps({ bytes = Buffer.from('a video'), facts, poster, ...changes }: Given = {}) {
       const provider = scriptedProvider({ openOutput: async () => Readable.from([bytes]) });
-      const measured = { kind: 'measured', facts: { ...FACTS, ...facts } } as const;
+      const measured = { kind: 'measured', facts: { ...VIDEO_FACTS, ...facts } } as const;
       const deps: ArchiveDeps = {
         db,
         storage,

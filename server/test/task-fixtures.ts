@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { currentAttempt } from '../src/attempts/attempts.ts';
 import { type Database, type Queryable, statement } from '../src/database/database.ts';
+import type { VideoFacts } from '../src/media/measurement.ts';
 import { audit } from '../src/operator/audit.ts';
 import { createProviderBreaker } from '../src/providers/circuit-breaker/breaker.ts';
 import type { Provider } from '../src/providers/provider.ts';
@@ -20,6 +21,17 @@ import { until } from './until.ts';
 /** A valid request of 5 seconds with its defaults filled in; PRICE is its price in the contract. */
 export const REQUEST = requestOf({ prompt: 'A lighthouse at dawn' });
 export const PRICE = { credits: 250, version: 1 };
+/** What its video measures. */
+export const VIDEO_FACTS: VideoFacts = {
+  kind: 'video',
+  mediaType: 'video/mp4',
+  width: 1280,
+  height: 720,
+  durationSeconds: 5,
+  frames: 120,
+  videoCodec: 'h264',
+  audio: { codec: 'aac', durationSeconds: 5 },
+};
 
 /** A database of its own, and what a create needs. */
 export type TaskFixture = Awaited<ReturnType<typeof openTaskFixture>>;

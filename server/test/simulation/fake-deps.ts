@@ -7,6 +7,7 @@ import { OutboundError } from '../../src/outbound/refusal.ts';
 import type { Links } from '../../src/storage/links.ts';
 import { ObjectMissing, type Storage } from '../../src/storage/storage.ts';
 import type { WakeUps } from '../../src/tasks/wake-ups.ts';
+import { VIDEO_FACTS } from '../task-fixtures.ts';
 import { ConnectionLost, type Process } from './scheduler/process.ts';
 
 /** What the URLs of clients lead to. */
@@ -31,16 +32,6 @@ export function guardedFetchOf(process: Process): GuardedFetch {
 }
 
 const PICTURE: MediaFacts = { kind: 'image', mediaType: 'image/png', width: 1280, height: 720 };
-const VIDEO: MediaFacts = {
-  kind: 'video',
-  mediaType: 'video/mp4',
-  width: 1280,
-  height: 720,
-  durationSeconds: 5,
-  frames: 120,
-  videoCodec: 'h264',
-  audio: { codec: 'aac', durationSeconds: 5 },
-};
 const DAMAGED: Measurement = { kind: 'refused', reason: 'undecodable', explanation: 'Damaged.' };
 
 /** A measurer that reads the result from the file, whose content is a word. */
@@ -50,7 +41,7 @@ export function measurerOf(process: Process): Measurer {
       process.unit({ label: () => `measure ${expected}` }, async (fault) => {
         if (fault === 'refused') throw new Error('the media child ended without a result');
         const content = await readFile(path, 'utf8');
-        const facts = expected === 'image' ? PICTURE : VIDEO;
+        const facts = expected === 'image' ? PICTURE : VIDEO_FACTS;
         return content === 'damaged' ? DAMAGED : { kind: 'measured', facts };
       }),
   };

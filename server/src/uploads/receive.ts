@@ -11,8 +11,7 @@ import { SNIFF_BYTES, sniff } from '../media/sniff.ts';
 import type { FreeSpace } from '../storage/free-space.ts';
 import { markReady, putRegistered, withdrawnOnFailure } from '../storage/objects.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Uploader } from './quota.ts';
-import { registerUpload } from './quota.ts';
+import { registerUpload, type Uploader } from './quota.ts';
 
 export interface ReceiveDeps {
   db: Database;

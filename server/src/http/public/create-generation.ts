@@ -17,8 +17,7 @@ import type { Links } from '../../storage/links.ts';
 import { taskCreator } from '../../tasks/create/create.ts';
 import { type BoundKey, KEY_OF_CALLER } from '../../tasks/create/idempotency-keys.ts';
 import { publicColumns } from '../../tasks/task.ts';
-import type { Waiting } from '../../tasks/waiting.ts';
-import { awaitResponse } from '../../tasks/waiting.ts';
+import { awaitResponse, type Waiting } from '../../tasks/waiting.ts';
 import { callerOf, endpoint, fusedRead } from './endpoint.ts';
 import { EXAMPLE_NEW_TASK, EXAMPLE_TASK, errorResponses, IdempotencyKeyHeader } from './schemas.ts';
 

@@ -13,8 +13,12 @@ import type { Admit, Endpoint, PublicRoute } from './endpoint.ts';
 import { getTask, getTaskLedger } from './get-task.ts';
 import { listModels } from './list-models.ts';
 import { listTasksOfCaller } from './list-tasks.ts';
-import type { UploadEndpointDeps } from './uploads.ts';
-import { createPresignedUpload, createUpload, deleteUploadOfCaller } from './uploads.ts';
+import {
+  createPresignedUpload,
+  createUpload,
+  deleteUploadOfCaller,
+  type UploadEndpointDeps,
+} from './uploads.ts';
 import { WEBHOOK_ENDPOINTS } from './webhooks.ts';
 
 type EndpointDeps = CreateGenerationDeps & UploadEndpointDeps & WebhookDeps;

@@ -1,8 +1,7 @@
 import type { FastifyReply, FastifySchema } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import { storable } from '../../database/json-text.ts';
-import type { RouteName } from '../../requests/routes.ts';
-import { limitSchema } from '../../requests/routes.ts';
+import { limitSchema, type RouteName } from '../../requests/routes.ts';
 import {
   makeWebhook,
   NewWebhookSchema,

@@ -11,8 +11,7 @@ import { taskCreator } from '../../tasks/create/create.ts';
 import { readBoundKey } from '../../tasks/create/idempotency-keys.ts';
 import { providerOfNew, WEB_SURFACE } from '../../tasks/create/new-task.ts';
 import { ModeSchema, type SiteRoute, sessionOf, siteRoute } from '../route.ts';
-import type { ShownTask } from '../tasks/shown-task.ts';
-import { readShownTask } from '../tasks/shown-task.ts';
+import { readShownTask, type ShownTask } from '../tasks/shown-task.ts';
 
 export interface GenerationDeps extends CreateFlowDeps {
   links: Links;

@@ -48,8 +48,7 @@ const log = siteRoute(`GET ${BASE}/:id/deliveries`, {
 export const WEBHOOK_ROUTES = [
   siteRoute(`GET ${BASE}`, {
     query: QuerySchema,
-    handle: async ({ db }: WebhookDeps, { query, request }) => {
-      const { accountId, mode } = ownerOf(request, query);
+    handle: async ({ db }: WebhookDeps, { query: { mode }, session: { accountId } }) => {
       const items = await listEndpoints(db, accountId, mode);
       return { items, next: null, max_endpoints: MAX_ENDPOINTS };
     },

@@ -90,12 +90,16 @@ export async function deliverDue(
     if (due.length === 0) break;
     await deps.pace.begin(due.length, signal);
     if (signal.aborted) break;
-    const attempts = await attemptAll(deps, endpoint, due);
-    const sentTo: LeasedEndpoint = endpoint;
-    endpoint = await deps.db.transaction((tx) => recordTurn(tx, sentTo, attempts));
+    endpoint = await sendAndRecord(deps, endpoint, due);
     if (deps.pace.isBehind()) break;
   }
   if (endpoint) await releaseEndpoint(deps.db, endpoint.id);
+}
+
+/** @returns as {@link recordTurn}: the owner may have changed it meanwhile */
+async function sendAndRecord(deps: DeliverDeps, endpoint: LeasedEndpoint, due: DueDelivery[]) {
+  const attempts = await attemptAll(deps, endpoint, due);
+  return deps.db.transaction((tx) => recordTurn(tx, endpoint, attempts));
 }
 
 /** @throws the cause if no delivery could be tried; no tries are counted then */

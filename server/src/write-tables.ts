@@ -7,7 +7,7 @@ import { usageOf } from './cli/help.ts';
 import { METRICS } from './http/operations/metric-list.ts';
 import { MAX_WAIT_SECONDS } from './http/public/get-task.ts';
 import { PIXEL_BOUNDS } from './media/measure.ts';
-import { NOUNS } from './operator/verbs/list.ts';
+import { verbsOfAllNouns } from './operator/verbs/list.ts';
 import { FIELD_TABLES } from './providers/registry.ts';
 import { BODY_BYTES } from './requests/bodies.ts';
 import { KEY_SHAPE } from './requests/create-flow.ts';
@@ -83,7 +83,7 @@ function metricsTable(): string {
 }
 
 async function commandsTable(): Promise<string> {
-  const nouns = await Promise.all(Object.values(NOUNS).map((verbsOf) => verbsOf()));
+  const nouns = await verbsOfAllNouns();
   const rows = nouns
     .flatMap((verbs) => Object.entries(verbs))
     .map(([name, verb]) => {

@@ -1,6 +1,6 @@
 import type { Field } from '../operator/verb/fields.ts';
 import type { Verb, Verbs } from '../operator/verb/verb.ts';
-import { NOUNS, verbsOf } from '../operator/verbs/list.ts';
+import { verbsOf, verbsOfAllNouns } from '../operator/verbs/list.ts';
 
 export function optionOf(field: string): string {
   return `--${field.replaceAll('_', '-')}`;
@@ -59,7 +59,7 @@ export async function helpText([noun = '']: string[]): Promise<string> {
   const chosen = await verbsOf(noun);
   if (chosen) return `${usage}\n\n${listing(chosen, fieldsOf)}\n${NOTES}`;
   const title = 'framewright: asynchronous video generation, paid with prepaid credits';
-  const all = await Promise.all(Object.values(NOUNS).map((read) => read()));
+  const all = await verbsOfAllNouns();
   const lists = [SERVE, ...all.map((verbs) => listing(verbs))].join('\n');
   const hint =
     'COMMAND --help shows one group of them, such as tasks --help.\n--version prints the version.';

@@ -35,6 +35,11 @@ export function verbsOf(noun: string): Promise<Verbs> | undefined {
   return Object.hasOwn(nouns, noun) ? nouns[noun]?.() : undefined;
 }
 
+/** The verbs of each noun, in the order of --help. */
+export function verbsOfAllNouns(): Promise<Verbs[]> {
+  return Promise.all(Object.values(NOUNS).map((read) => read()));
+}
+
 /** The verbs of all nouns, with the types of their fields and results. */
 type AllVerbs = {
   [Noun in keyof typeof NOUNS]: Awaited<ReturnType<(typeof NOUNS)[Noun]>>;

@@ -4,10 +4,10 @@ import type { FieldFacts } from '../../operator/verb/fields.ts';
 import type { Verb } from '../../operator/verb/verb.ts';
 import {
   type FieldOf,
-  NOUNS,
   type ShownOf,
   type VerbName,
   verbsOf,
+  verbsOfAllNouns,
 } from '../../operator/verbs/list.ts';
 import { noSuchPath } from '../../requests/errors.ts';
 import { type AsJson, siteRoute } from '../route.ts';
@@ -124,9 +124,9 @@ export type GivenChange =
     }[VerbName];
 
 async function shownVerbs() {
-  const all = await Promise.all(Object.values(NOUNS).map((read) => read()));
+  const all = await verbsOfAllNouns();
   const shown = all
-    .flatMap((verbs) => Object.entries<Verb>(verbs))
+    .flatMap((verbs) => Object.entries(verbs))
     .filter(([, verb]) => verb.notOnConsole === undefined)
     .map(([name, verb]): [string, ShownVerb] => {
       const { summary, fields, dialog } = verb;

@@ -10,7 +10,9 @@ export interface VideoTask {
   status: 'processing' | 'completed' | 'failed';
   model: Model;
   mode: Mode;
+  /** The task's price. */
   credits_used: number;
+  /** Credits returned to the balance. */
   credits_refunded: number;
   /** null until the task is completed. */
   output: {
@@ -57,7 +59,9 @@ export interface ErrorDetails {
   /** Listed at /docs/errors#reason. */
   reason?: string | undefined;
   inputs?: RefusedInput[] | undefined;
+  /** The created task. */
   task_id?: string | undefined;
+  /** The task as it is now. */
   task?: VideoTask | undefined;
   /** What happened to the task's credits. */
   credits?: 'refunded' | 'held' | undefined;
@@ -97,6 +101,7 @@ export interface VideoRequest {
   mode?: Mode | undefined;
   /** Prices: see `models.list`. */
   model?: Model | undefined;
+  /** What the video shows. */
   prompt: string;
   /** Width:height. `adaptive`: the ratio nearest to the first image or video, else 16:9. */
   aspect_ratio?: '1:1' | '21:9' | '4:3' | '3:4' | '16:9' | '9:16' | 'adaptive' | undefined;
@@ -113,6 +118,7 @@ export interface VideoRequest {
   reference_video_urls?: string[] | undefined;
   /** The whole seconds of each reference video, in order. */
   reference_video_durations?: number[] | undefined;
+  /** Whether the video has sound. */
   generate_audio?: boolean | undefined;
   /** -1: chosen by the service. */
   seed?: number | undefined;
@@ -269,6 +275,7 @@ export interface WebhookEndpoint {
   description: string | null;
   events: EventType[];
   created_at: string | null;
+  /** null: it is enabled. */
   disabled_at: string | null;
   /** `owner`: it was disabled. `gone`: it responded 410. `failing`: it failed for five days. */
   disabled_because: string | null;
@@ -290,6 +297,7 @@ export interface WebhookEndpointRequest {
   /** A public https URL that accepts POST; without it, events are only logged. */
   url?: string | undefined;
   events: EventType[];
+  /** Without control characters. */
   description?: string | undefined;
 }
 
@@ -300,6 +308,7 @@ export interface WebhookEndpointChanges extends Omit<WebhookEndpointRequest, 'ev
 }
 
 export interface WebhookAttempt {
+  /** When it began. */
   at: string | null;
   /** Milliseconds until the response. */
   duration_ms: number;
@@ -339,9 +348,11 @@ export type WebhookEventId = { event_id: string };
 
 interface EventOf<Type, Data> {
   type: Type;
+  /** When it happened. */
   timestamp: string;
   /** Whether it is about a test task. */
   mode: 'live' | 'test';
+  /** A task is as it was when the event was sent. */
   data: Data;
 }
 

@@ -64,8 +64,8 @@ export class Framewright {
   }
 
   /**
-   * Calls any other API operation, such as `request('GET', '/webhooks')`. A POST is retried only if
-   * it certainly did nothing.
+   * Calls any other API operation, such as `request('GET', '/webhooks')`. A POST without an
+   * `idempotencyKey` is retried only if it certainly did nothing.
    */
   request<T extends object>(
     method: string,

@@ -174,19 +174,25 @@ test('a call has a timeout and retries of its own, the request id, and errors of
   assert.deepEqual([result, result.requestId], [{ a: 1 }, 'req_3']);
 });
 
-test('a POST without a key whose response was lost is not sent again', async () => {
+test('a POST without a key is sent again only if it certainly did nothing', async () => {
+  const refused = Object.assign(new Error('refused'), { syscall: 'connect' });
+  const outcomes = [
+    async () => new Response('', { status: 429 }),
+    () => Promise.reject(new TypeError('fetch failed', { cause: refused })),
+    () => Promise.reject(new TypeError('terminated')),
+    async () => new Response('', { status: 503 }),
+  ];
   let sent = 0;
-  const fetch = () => {
-    sent += 1;
-    return Promise.reject(new TypeError('terminated'));
-  };
-  const lossy = new Framewright({
+  const faulty = new Framewright({
     apiKey: 'fw_test_x',
     baseUrl: 'http://127.0.0.1:9/api/v1',
-    fetch,
+    fetch: () => outcomes[sent++]?.() ?? assert.fail('sent again'),
   });
-  await assert.rejects(lossy.request('POST', '/webhooks', { body: {} }), { code: 'no_response' });
-  assert.equal(sent, 1);
+  const post = () => faulty.request('POST', '/webhooks', { body: {} });
+  await assert.rejects(post, { code: 'no_response' });
+  assert.equal(sent, 3);
+  await assert.rejects(post, { status: 503 });
+  assert.equal(sent, 4);
 });
 
 test('a request names the client and its version, which is that of the package', async () => {

@@ -25,7 +25,6 @@ const ALL = [
 
 /** Files that only the long run has: they repeat what others show, or show it in other programs. */
 const ONLY_LONG = [
-  'clients/cli/test/packed.test.ts',
   'clients/typescript/test/many-runs.test.ts',
   'console/build.test.ts',
   'console/test/{docs-pages,gallery,keys,playground}.test.ts',

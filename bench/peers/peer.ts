@@ -7,7 +7,7 @@ export interface PeerSetup {
   port: number;
 }
 
-/** Requests as texts of HTTP/1.1; `{uuid}` becomes a new one each time. */
+/** Requests as texts of HTTP/1.1. */
 export interface PeerRequests {
   /** An authenticated read; undefined: it has no authentication. */
   read: string | undefined;

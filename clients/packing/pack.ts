@@ -102,7 +102,7 @@ function withinPackage(name: string, code: string): string {
     .replace(OPENAPI, `"${up}${OPENAPI_MODULE}"`);
 }
 
-/** A module, because importing JSON prints a warning since Node 20. */
+/** A module, because early versions of Node 20 print a warning when they import JSON. */
 function openApiModule(): Uint8Array {
   const value = JSON.parse(String(read('../openapi.json')));
   return Buffer.from(`export default ${JSON.stringify(value)};\n`);

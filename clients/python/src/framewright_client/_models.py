@@ -362,7 +362,10 @@ class VideoFields(TypedDict, total=False):
     reference_image_urls: Sequence[Media] | None
     """Images that the video refers to."""
     reference_video_urls: Sequence[Media] | None
-    """Videos that the video refers to; their seconds are billed too, and every second costs less."""
+    """Videos that the video refers to.
+
+    Their seconds are billed too, and every second costs less.
+    """
     reference_video_durations: Sequence[int] | None
     """Whole seconds of each reference video, in order."""
     generate_audio: bool | None

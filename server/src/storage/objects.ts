@@ -348,11 +348,7 @@ const DELETED = statement(
  */
 export async function deleteMarked(deps: { db: Database; storage: Storage }): Promise<number> {
   const rows = await deps.db.query<{ id: string }>(TAKE_MARKED);
-  const failures: unknown[] = [];
-  for (const { id } of rows) {
-    await deleteObject(deps, id).catch((error: unknown) => failures.push(error));
-  }
-  if (failures.length > 0) throw failures[0];
+  await tryEach(rows, 1, ({ id }) => deleteObject(deps, id));
   return rows.length;
 }
 
@@ -378,15 +374,24 @@ export async function forEachObject<Row extends { id: string }>(
   let count = 0;
   for (let after = ''; ; ) {
     const rows = await db.query<Row>(page, [after]);
-    const queue = rows.values();
-    const failures: unknown[] = [];
-    const worker = async () => {
-      for (const row of queue) await work(row).catch((error: unknown) => failures.push(error));
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, worker));
-    if (failures.length > 0) throw failures[0];
+    await tryEach(rows, AT_ONCE, work);
     count += rows.length;
     if (rows.length < PAGE) return count;
     after = rows.at(-1)?.id ?? after;
   }
+}
+
+/** Works on each row, `atOnce` at a time. @throws the first failure, after all others were tried */
+async function tryEach<Row>(
+  rows: Row[],
+  atOnce: number,
+  work: (row: Row) => Promise<void>,
+): Promise<void> {
+  const queue = rows.values();
+  const failures: unknown[] = [];
+  const worker = async () => {
+    for (const row of queue) await work(row).catch((error: unknown) => failures.push(error));
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  if (failures.length > 0) throw failures[0];
 }

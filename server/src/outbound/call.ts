@@ -92,7 +92,7 @@ function connect(url: URL, call: Call): Promise<Socket> {
   });
 }
 
-function connectOptions({ timeoutSeconds, ca }: Call) {
+function connectOptions({ timeoutSeconds, ca }: Pick<Call, 'timeoutSeconds' | 'ca'>) {
   return {
     allowH2: false,
     maxCachedSessions: 0,
@@ -152,15 +152,13 @@ async function send(
  * Makes calls without a body that are safe to repeat, such as reads, on kept-alive connections. If
  * the host closes one without a response, the call is made again, once: the connection may have
  * been idle. Unlike callOnce, it has one deadline, which includes the connect, its failures to
- * connect are `unknown`, and it ignores `mayStillSend`.
+ * connect are `unknown`, and it ignores `mayStillSend` and `ca`.
  */
 export function createPooledCalls(): CallOnce {
-  const agents = new Map<string | undefined, Agent>();
+  const agent = openAgent(); // never closed: its idle connections end, and keep no process alive
   return async (call) => {
     const url = httpUrl(call);
     if (!url) return NO_URL;
-    const agent = agents.get(call.ca) ?? openAgent(call);
-    agents.set(call.ca, agent);
     const deadline = startDeadline(call);
     const first = await exchange(agent, url, call, deadline.signal);
     const last = first.isClosed ? await exchange(agent, url, call, deadline.signal) : first;
@@ -172,9 +170,9 @@ export function createPooledCalls(): CallOnce {
 /** How long an idle connection stays open. Its host may announce an earlier close. */
 const IDLE_MS = 20_000;
 
-function openAgent(call: Call): Agent {
+function openAgent(): Agent {
   const keepAlive = { keepAliveTimeout: IDLE_MS, keepAliveMaxTimeout: IDLE_MS };
-  const connect = connectOptions({ ...call, timeoutSeconds: CONNECT_SECONDS });
+  const connect = connectOptions({ timeoutSeconds: CONNECT_SECONDS });
   return new Agent({ ...CLIENT_OPTIONS, ...keepAlive, connect });
 }
 

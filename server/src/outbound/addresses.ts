@@ -212,8 +212,9 @@ function embeddedIPv4(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
   return new ipaddr.IPv4(address.toByteArray().slice(12));
 }
 
-function hostAndPort(url: URL): string {
-  return `${url.hostname}:${portOf(url)}`;
+/** An http or https URL's entry of an {@link AllowList}. */
+export function hostAndPort(url: URL): string {
+  return `${withoutTrailingDot(url.hostname)}:${portOf(url)}`;
 }
 
 function portOf(url: URL): string {

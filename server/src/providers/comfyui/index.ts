@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { UsageError } from '../../kernel/errors.ts';
 import { namingVariables } from '../../kernel/variables.ts';
+import { hostAndPort } from '../../outbound/addresses.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import type { ProviderDefinition } from '../definition.ts';
 import { identityOf, type RemoteDeps } from '../kit/remote.ts';
@@ -61,7 +62,8 @@ export function createComfyui(options: ComfyuiOptions, adapterDeps: ComfyuiDeps)
   if (workflows.length === 0) throw new UsageError('comfyui needs a workflow');
   const server = openServer(options, adapterDeps);
   // Only this guarded fetch allows the server's address: URLs from clients must not reach it.
-  const guardedFetch = createGuardedFetch({ allow: new Set([hostAndPort(server)]) });
+  const allow = new Set([hostAndPort(new URL(server.baseUrl))]);
+  const guardedFetch = createGuardedFetch({ allow });
   const deps = { server, workflows, frameRules, files };
   return {
     identity: identityOf(server.baseUrl),
@@ -74,12 +76,6 @@ export function createComfyui(options: ComfyuiOptions, adapterDeps: ComfyuiDeps)
     openOutput: (output) => openSavedVideo(output, server, { guardedFetch, maxOutputBytes }),
     stop: () => guardedFetch.close(),
   };
-}
-
-function hostAndPort({ baseUrl }: ComfyuiServer): string {
-  const url = new URL(baseUrl);
-  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
-  return `${url.hostname.replace(/\.$/, '')}:${port}`;
 }
 
 const CAPABILITIES: Omit<Capabilities, 'jobLimitSeconds'> = {

@@ -3,6 +3,7 @@ import { Value } from 'typebox/value';
 import {
   CONTENT_FAULT,
   EXPIRED,
+  FAILED,
   type JobFailure,
   type JobFault,
   MEDIA_FAULT,
@@ -80,10 +81,6 @@ const JOB_FAULTS: Record<string, JobFault> = {
   content_policy_violation: CONTENT_FAULT,
   request_timeout: EXPIRED,
   generation_timeout: EXPIRED,
-};
-const FAILED: JobFault = {
-  code: 'provider_failed',
-  message: 'The provider could not make the video.',
 };
 
 /**

@@ -30,6 +30,11 @@ export const EXPIRED: JobFault = {
   message: 'The provider did not make the video in time.',
 };
 
+export const FAILED: JobFault = {
+  code: 'provider_failed',
+  message: 'The provider could not make the video.',
+};
+
 /** What a refused submit means. `busy` and `operator`: see {@link SubmitOutcome}. */
 export type Meaning = RequestFault | 'busy' | 'operator';
 

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import {
   EXPIRED,
+  FAILED,
   type JobFailure,
   type JobFault,
   MEDIA_FAULT,
@@ -56,10 +57,6 @@ const REFUSED_CONTENT = '(E005)';
 const CONTENT: JobFault = {
   code: 'content_refused',
   message: 'The provider refused the content of this request or of its result.',
-};
-const FAILED: JobFault = {
-  code: 'provider_failed',
-  message: 'The provider could not make the video.',
 };
 
 /** How a prediction failed. The docs do not say whether it is billed. */

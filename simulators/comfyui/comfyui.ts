@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { SimulatedResponse } from '../kit/exchange.ts';
 import { type Fault, quirk, retryAfter } from '../kit/faults.ts';
-import { type Jobs, openJobs } from '../kit/jobs.ts';
+import { call as callOf, type Jobs, openJobs } from '../kit/jobs.ts';
 import type { SimulatorOptions } from '../kit/options.ts';
 import type { JobRecord } from '../kit/record.ts';
 import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/simulation.ts';
@@ -45,7 +45,7 @@ function call(
   [method, route]: [string, string],
   work: SimulatedCall['work'],
 ): SimulatedCall {
-  return { name, method, path: new RegExp(`^(?:/api)?${route}$`), work };
+  return callOf(name, method, `(?:/api)?${route}`, work);
 }
 
 function jobCalls(server: Server): SimulatedCall[] {

@@ -167,6 +167,29 @@ test('a request that was under way at a reload is sent again, once, and the page
   assert.equal(keys.length, 2);
 });
 
+test('a video that can’t be read after a reload is kept, and shown once it can', async () => {
+  const { page, accountId } = await signedIn(1000);
+  await fillIn(page, 'A lighthouse at dawn');
+  await generate(page).click();
+  const result = page.getByRole('heading', { name: 'Your video' });
+  await result.waitFor();
+  const [task] = await tasksOf(accountId);
+  const address = `**/console/api/tasks/${task?.id}`;
+  let reads = 0;
+  await page.route(address, (route) => {
+    reads += 1;
+    return route.abort();
+  });
+  await page.reload();
+  await until(
+    async () => reads,
+    (count) => count > 2,
+  );
+  assert.equal(await result.count(), 0);
+  await page.unroute(address);
+  await result.waitFor();
+});
+
 test('a discarded request is never sent, and one that had arrived is shown', async () => {
   const { page, accountId } = await signedIn(1000);
   await fillIn(page, 'A lighthouse at dawn');

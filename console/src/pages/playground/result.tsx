@@ -16,10 +16,8 @@ interface ResultProps extends Omit<ReturnType<typeof useRuns>, 'runs' | 'generat
 }
 
 export function Result(props: ResultProps) {
-  const { submission, generation, isResent } = props.run;
-  useFollow(generation.kind === 'task' ? generation.task : undefined, (next) =>
-    props.update(submission.key, next),
-  );
+  const { submission, isResent } = props.run;
+  useFollow(props.run, (next) => props.update(submission.key, next));
   if (!isResent) return <State {...props} />;
   return (
     <div class="grid grid-cols-[minmax(0,1fr)] gap-5">

@@ -239,49 +239,48 @@ async function arrived({ mode }: Owner, key: string): Promise<Generation | undef
 
 /** A run's current outcome, as far as it can be read. */
 async function readAgain(owner: Owner, { key, taskId }: Submission, known: Generation) {
-  if (taskId !== undefined) return readTask(taskId, known.kind === 'task' ? known.task : undefined);
+  if (taskId !== undefined) return readTask(taskId, known);
   return known.kind === 'lost' ? arrived(owner, key) : undefined;
 }
 
-/** Without `before`, retries until the task can be read, or is gone. */
-async function readTask(id: string, before?: ShownTask): Promise<Generation> {
-  for (;;) {
-    try {
-      const task = await api('GET /console/api/tasks/:id', { params: { id } });
-      return { kind: 'task', task, readAt: performance.now() };
-    } catch (thrown) {
-      const error = asFailure(thrown);
-      // A new object, so that it is followed further.
-      if (before) return { kind: 'task', task: { ...before }, readAt: performance.now(), error };
-      if (error.status === 404) return { kind: 'gone' };
-      if (error.status === 401) return { kind: 'reading' };
-      await new Promise((resolve) => setTimeout(resolve, POLL_SECONDS.later * 1000));
-    }
+/** Always a new object, so that what could not be read is followed further. */
+async function readTask(id: string, known: Generation): Promise<Generation> {
+  try {
+    const task = await api('GET /console/api/tasks/:id', { params: { id } });
+    return { kind: 'task', task, readAt: performance.now() };
+  } catch (thrown) {
+    const error = asFailure(thrown);
+    if (known.kind === 'task') return { ...known, readAt: performance.now(), error };
+    return { kind: error.status === 404 ? 'gone' : 'reading' };
   }
 }
 
-/** Polls a live task while the page is visible. */
-export function useFollow(task: ShownTask | undefined, onRead: (next: Generation) => void): void {
+/** Polls a task that is live, or could not be read yet, while the page is visible. */
+export function useFollow(
+  { submission: { taskId }, generation }: Run,
+  onRead: (next: Generation) => void,
+): void {
   const read = useRef(onRead);
   read.current = onRead;
   const polls = useRef(0);
-  const id = task?.id;
   useEffect(() => {
     polls.current = 0;
-  }, [id]);
+  }, [taskId]);
   useEffect(() => {
-    if (task?.status !== 'processing') return;
+    const task = generation.kind === 'task' ? generation.task : undefined;
+    const isFollowed = generation.kind === 'reading' || task?.status === 'processing';
+    if (taskId === undefined || !isFollowed) return;
     let isGone = false;
     const next = async () => {
       clearTimeout(timer);
       if (document.hidden) return;
       polls.current += 1;
-      const generation = await readTask(task.id, task);
-      if (!isGone) read.current(generation);
+      const found = await readTask(taskId, generation);
+      if (!isGone) read.current(found);
     };
     const isFirst = polls.current < FIRST_POLLS;
     const { first, later, held } = POLL_SECONDS;
-    const seconds = task.held !== null ? held : isFirst ? first : later;
+    const seconds = task?.held ? held : isFirst ? first : later;
     const timer = setTimeout(() => void next(), seconds * 1000);
     document.addEventListener('visibilitychange', next);
     return () => {
@@ -289,5 +288,5 @@ export function useFollow(task: ShownTask | undefined, onRead: (next: Generation
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', next);
     };
-  }, [task]);
+  }, [generation]);
 }

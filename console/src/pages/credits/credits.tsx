@@ -1,7 +1,6 @@
-import { useState } from 'preact/hooks';
 import type { Me } from '../../../../server/src/site/account/me.ts';
 import type { Credits as CreditsOf } from '../../../../server/src/site/billing/credits.ts';
-import { useLoad } from '../../load.ts';
+import { useList, useLoad } from '../../load.ts';
 import { useMe, useSession } from '../../session.tsx';
 import { LeaveTestMode } from '../../shell/test-mode.tsx';
 import { Card, Figure } from '../../ui/card.tsx';
@@ -24,10 +23,9 @@ function LiveCredits() {
   const credits = useLoad('/console/api/credits');
   const offers = useLoad('/console/api/packs');
   const plan = useLoad('/console/api/subscription');
-  const [reloads, setReloads] = useState(0);
+  const orders = useList('/console/api/orders');
   const reload = async () => {
-    await Promise.all([credits.reload(), plan.reload(), refresh()]);
-    setReloads((before) => before + 1);
+    await Promise.all([credits.reload(), plan.reload(), orders.reload(), refresh()]);
   };
   const subscription = plan.data?.subscription ?? null;
   const sells = credits.data?.sells ?? false;
@@ -44,7 +42,7 @@ function LiveCredits() {
       {credits.data && (
         <LowBalance credits={credits.data} packs={offers.data?.packs ?? []} onChange={reload} />
       )}
-      {sells && <Orders key={reloads} hasPortal={credits.data?.has_portal} />}
+      {sells && <Orders list={orders} hasPortal={credits.data?.has_portal} />}
       <Statement key={`${credits.data?.paid.available}-${credits.data?.promotional.available}`} />
     </Page>
   );

@@ -1,7 +1,7 @@
 import type { OrderShown } from '../../../../server/src/site/billing/orders.ts';
 import type { SubscriptionShown } from '../../../../server/src/site/billing/subscription.ts';
 import { api } from '../../api.ts';
-import { useList } from '../../load.ts';
+import type { LoadedList } from '../../load.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -102,8 +102,12 @@ function Papers({ order }: { order: OrderShown }) {
   return <span class="text-dim">–</span>;
 }
 
-export function Orders({ hasPortal = false }: { hasPortal?: boolean | undefined }) {
-  const list = useList('/console/api/orders');
+interface OrdersProps {
+  list: LoadedList<OrderShown>;
+  hasPortal?: boolean | undefined;
+}
+
+export function Orders({ list, hasPortal = false }: OrdersProps) {
   return (
     <ListCard
       list={list}

@@ -8,7 +8,7 @@ export interface Loaded<Data> {
   error: ApiFailure | undefined;
   isLoading: boolean;
   reload(): Promise<void>;
-  /** Replaces the data, for instance with the response to a change. */
+  /** Replaces the data, for instance with the response to a change. Drops a running read. */
   set(data: Data): void;
 }
 
@@ -78,7 +78,7 @@ export function useRead<Data>(
     isLoading: isLoading || !isCurrent,
     run,
     reload,
-    set: (next: Data) => setState({ address, data: next }),
+    set: (next: Data) => void run(async () => next),
   };
 }
 

@@ -81,11 +81,7 @@ const ACTION_COLUMNS: Column<ActionRow>[] = [
   column('Details', ({ details }) => <Recorded value={details} />),
 ];
 
-export const ACTIONS = {
-  caption: 'Actions',
-  columns: ACTION_COLUMNS,
-  keyOf: (row: ActionRow) => row.id,
-};
+export const ACTIONS = { caption: 'Actions', columns: ACTION_COLUMNS };
 
 function Target({ target }: { target: string }) {
   if (target.startsWith('task_')) return <Id href={`/operator/tasks/${target}`} id={target} />;

@@ -27,6 +27,11 @@ export interface Book {
 
 const guide = (slug: string, short?: string): Entry =>
   Object.assign({ slug, file: `docs/customers/${slug}.md` }, short && { short });
+const client = (slug: string, short: string): Entry => ({
+  slug,
+  file: `clients/${slug}/README.md`,
+  short,
+});
 
 /** Customers' pages. The reference is added from openapi.json (reference.ts). */
 export const GUIDES: Book = {
@@ -51,11 +56,11 @@ export const GUIDES: Book = {
     Tools: [
       guide('packages', 'Install a client'),
       { slug: 'curl', file: 'docs/customers/api.md', short: 'curl' },
-      { slug: 'typescript', file: 'clients/typescript/README.md', short: 'TypeScript' },
-      { slug: 'python', file: 'clients/python/README.md', short: 'Python' },
-      { slug: 'ai-sdk', file: 'clients/ai-sdk/README.md', short: 'AI SDK' },
-      { slug: 'cli', file: 'clients/cli/README.md', short: 'fw, the command line' },
-      { slug: 'mcp', file: 'clients/mcp/README.md', short: 'MCP server' },
+      client('typescript', 'TypeScript'),
+      client('python', 'Python'),
+      client('ai-sdk', 'AI SDK'),
+      client('cli', 'fw, the command line'),
+      client('mcp', 'MCP server'),
     ],
     'Go live': [
       guide('going-live', 'The checklist'),

@@ -73,6 +73,10 @@ test('a fresh test key is put into the samples of who is signed in', async () =>
   await page.waitForURL(/sign-in\?next=%2Fdocs%2Fquickstart/);
   await signIn(site, page, 'reader@example.com');
   await page.waitForURL('**/docs/quickstart');
+  await page.route('**/console/api/keys', (route) => route.fulfill({ body: 'not of the service' }));
+  await button.click();
+  await page.getByText('That did not work').waitFor();
+  await page.unroute('**/console/api/keys');
   await button.click();
   await page.getByText('Every sample has it now').waitFor();
   const sample = page.locator('code', { hasText: 'FRAMEWRIGHT_API_KEY=' }).first();

@@ -54,7 +54,7 @@ async function makeKey(places: Text[]): Promise<string> {
     fill(places, secret);
     return `Every sample has it now. It works for ${DAYS_VALID} days.`;
   } catch (error) {
-    if (!(error instanceof ApiFailure)) throw error;
+    if (!(error instanceof ApiFailure)) return 'That did not work. Try again.'; // not of the service
     if (error.status === 401) {
       location.assign(`/sign-in?next=${encodeURIComponent(location.pathname)}`);
     }

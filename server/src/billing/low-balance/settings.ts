@@ -27,9 +27,9 @@ const read = queryFirst<[accountId: string], Row>(
 /** An account's settings for when its paid credits run low. */
 export async function readLowBalance(db: Queryable, accountId: string) {
   const row = await read(db, accountId);
-  const { reload_pack: pack_id = null } = row ?? {};
-  if (!row || pack_id === null) return { alert_below: row?.alert_below ?? null, auto_reload: null };
-  const { alert_below, reload_below: below, reload_limit, reload_stopped } = row;
+  const { alert_below = null, reload_pack: pack_id = null } = row ?? {};
+  if (!row || pack_id === null) return { alert_below, auto_reload: null };
+  const { reload_below: below, reload_limit, reload_stopped } = row;
   // The limit is per calendar month, in minor units of the pack's currency.
   const reload = { pack_id, below, monthly_limit: reload_limit, stopped: reload_stopped };
   return { alert_below, auto_reload: reload };

@@ -26,9 +26,9 @@ interface Walk {
   env: Record<string, string>;
 }
 
-/** The commands of pages of docs/, as a user of this service would type them in one shell. */
+/** The commands of pages for customers, as a user of this service would type them in one shell. */
 export async function commandsOf(walk: Walk, pages: string[]): Promise<string> {
-  const texts = pages.map((name) => readFile(new URL(`docs/${name}`, ROOT), 'utf8'));
+  const texts = pages.map((name) => readFile(new URL(`docs/customers/${name}`, ROOT), 'utf8'));
   const commands = (await Promise.all(texts)).flatMap((text) => programsOf(text, 'sh'));
   return commands
     .join('\n')

@@ -111,7 +111,7 @@ async function writePrograms(folder: string): Promise<void> {
   const fw = `${process.execPath} ${path.join(ROOT, 'clients/cli/src/fw.ts')}`;
   const programs = {
     fw: `[ "$1" = generate ] && set -- "$@" --yes\nexec ${fw} "$@"`,
-    npx: '[ "$1 $3" = "--package fw" ] || exit 1\nshift 3\nexec fw "$@"',
+    npx: '[ "$1 $2 $4" = "--yes --package fw" ] || exit 1\nshift 4\nexec fw "$@"',
   };
   for (const [name, text] of Object.entries(programs)) {
     await writeFile(path.join(bin, name), `#!/bin/sh\n${text}\n`);

@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
+import { SMALLEST } from '../client.ts';
 import type { MediaFixture } from './media-fixture.ts';
 
 const CREDITS = 10_000;
 
 /** The cheapest request that takes frames. */
 export const FRAMES = {
+  ...SMALLEST,
   mode: 'image-to-video',
-  model: 'video-2.0-mini',
-  resolution: '480p',
-  duration: 4,
-  generate_audio: false,
   prompt: 'A picture that comes to life',
 };
 

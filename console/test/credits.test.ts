@@ -121,6 +121,8 @@ async function sellElsewhere(): Promise<void> {
 async function buyAndRefund(page: Page, currency: string, text: string): Promise<void> {
   await page.goto('/credits');
   await page.getByRole('button', { name: `Buy for ${text}: In ${currency}` }).click();
+  const asked = await page.locator('.price').innerText();
+  assert.ok(asked.startsWith(text), `the payment page asks for ${asked}, not ${text}`);
   await pay(page);
   await page.getByText('were added to your balance').waitFor();
   const { state } = site.simulator;

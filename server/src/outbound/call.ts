@@ -168,7 +168,7 @@ export function createPooledCalls(): CallOnce {
 }
 
 /** How long an idle connection stays open. Its host may announce an earlier close. */
-const IDLE_MS = 20_000;
+export const IDLE_MS = 20_000;
 
 function openAgent(): Agent {
   const keepAlive = { keepAliveTimeout: IDLE_MS, keepAliveMaxTimeout: IDLE_MS };

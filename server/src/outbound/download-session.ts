@@ -5,6 +5,9 @@ import { OutboundError, refusalFor } from './refusal.ts';
 /** One download, from DNS to the last byte, with its timer and its connections. */
 export type DownloadSession = ReturnType<typeof beginDownloadSession>;
 
+/** Takes a connection that the session need not close. */
+type Keep = (client: Client) => void;
+
 export function beginDownloadSession(options: {
   signal?: AbortSignal | undefined;
   /** The customer whose look-ups are limited; undefined if no customer named the URL. */
@@ -13,13 +16,13 @@ export function beginDownloadSession(options: {
   onEnd: () => void;
 }) {
   const stop = new AbortController();
-  const clients = new Set<Client>();
+  const clients = new Map<Client, Keep | undefined>();
   /** Ends the session, with a reason if it ends early; resolves when its sockets are closed. */
   const end = async (reason?: unknown) => {
     clearTimeout(deadline);
     options.signal?.removeEventListener('abort', onCallerAbort);
     if (reason !== undefined) stop.abort(reason);
-    await Promise.all([...clients].map((client) => client.destroy()));
+    await Promise.all([...clients.keys()].map((client) => client.destroy()));
     options.onEnd();
   };
   const deadline = setTimeout(
@@ -34,7 +37,14 @@ export function beginDownloadSession(options: {
     signal: stop.signal,
     client: options.client,
     /** Adds a connection, which is closed when the session ends, if not earlier. */
-    addClient: (client: Client) => void clients.add(client),
+    addClient: (client: Client, keep?: Keep) => void clients.set(client, keep),
+    /** Keeps the connections that may be kept: the response was read to its end. */
+    keepClients() {
+      for (const [client, keep] of clients) {
+        if (keep) clients.delete(client);
+        keep?.(client);
+      }
+    },
     async closeClient(client: Client) {
       clients.delete(client);
       await client.destroy();

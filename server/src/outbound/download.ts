@@ -5,6 +5,7 @@ import { checkDigest, type DigestCheck } from './body-digest.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import type { DownloadSession } from './download-session.ts';
 import type { LookupClient } from './host-lookup.ts';
+import type { IdleClients } from './idle-clients.ts';
 import { type PinnedResponse, type RequestRules, requestPinned } from './pinned-request.ts';
 import { OutboundError, refusalFor } from './refusal.ts';
 
@@ -21,6 +22,8 @@ export interface DownloadOptions {
    * full, and a wrong header would refuse a good one.
    */
   comparesDigest?: boolean | undefined;
+  /** Whether the connection stays open for the next download from its host. */
+  keepsConnection?: boolean | undefined;
   /** Sent to the origin of the first URL only, never to another origin after a redirect. */
   headers?: Record<string, string> | undefined;
 }
@@ -29,6 +32,7 @@ export interface DownloadOptions {
 export type Body = AsyncIterable<Uint8Array>;
 
 export interface DownloadRules extends RequestRules {
+  idle: IdleClients;
   /** How fast a host must send on average, once the grace period is over. */
   pace: { graceSeconds: number; bytesPerSecond: number };
 }
@@ -71,7 +75,8 @@ async function followRedirects(
       const url = checkUrl(target, rules, options);
       origin ??= url.origin;
       const headers = url.origin === origin ? (options.headers ?? {}) : {};
-      const response = await requestPinned(url, { headers }, rules, session);
+      const idle = options.keepsConnection ? rules.idle : undefined;
+      const response = await requestPinned(url, { headers, idle }, rules, session);
       const location = redirectLocation(response);
       if (location === undefined) return requireFile(response);
       await response.close();
@@ -147,6 +152,7 @@ async function* countedChunks(
       watch.resume();
     }
     digest?.end();
+    session.keepClients();
   } catch (failure) {
     throw session.failureOf(failure);
   } finally {

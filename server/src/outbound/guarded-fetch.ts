@@ -7,9 +7,10 @@ import {
   createSystemLookup,
   type LookupClient,
 } from './host-lookup.ts';
+import { createIdleClients } from './idle-clients.ts';
 import { type PinnedResponse, type RequestRules, requestPinned } from './pinned-request.ts';
 
-type GivenRules = Partial<Omit<DownloadRules, 'allow' | 'lookupTurns' | 'resolveAllowed'>>;
+type GivenRules = Partial<Omit<DownloadRules, 'allow' | 'idle' | 'lookupTurns' | 'resolveAllowed'>>;
 
 export interface GuardedFetchOptions extends HostRules, GivenRules {
   /** The DNS servers for hosts that are not on the allow list; the system's when not given. */
@@ -74,6 +75,7 @@ export function createGuardedFetch(settings: GuardedFetchOptions): GuardedFetch 
     post: async (url, options) => postOnce(url, options, rules, begin(options)),
     async close() {
       closed = true;
+      rules.idle.close();
       await Promise.all([...sessions].map((session) => session.end(shuttingDown())));
     },
   };
@@ -85,6 +87,7 @@ function rulesOf({ resolve, dnsServers = [], ...given }: GuardedFetchOptions): D
     headersTimeoutSeconds: 20,
     idleTimeoutSeconds: 20,
     pace: { graceSeconds: 10, bytesPerSecond: 16 * 1024 },
+    idle: createIdleClients(),
     lookupTurns: createLookupTurns(),
     resolve: resolve ?? createDnsLookup(dnsServers),
     resolveAllowed: resolve ?? createSystemLookup(),

@@ -2,9 +2,10 @@ import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { Client } from 'undici';
 import { checkAddresses, type HostRules, isAllowed, literalAddress } from './addresses.ts';
-import { CLIENT_OPTIONS } from './call.ts';
+import { CLIENT_OPTIONS, IDLE_MS } from './call.ts';
 import type { DownloadSession } from './download-session.ts';
 import type { LookupTurns, Resolve } from './host-lookup.ts';
+import type { IdleClients } from './idle-clients.ts';
 import { OutboundError } from './refusal.ts';
 
 /** The rules for every request of a download, redirects included. */
@@ -30,28 +31,55 @@ const USER_AGENT = 'Framewright/1.0';
 interface PinnedRequest {
   headers: Record<string, string>;
   body?: string;
+  /** Where its connection is kept after the response; without it, the connection ends. */
+  idle?: IdleClients | undefined;
 }
 
 /**
  * Requests one checked URL, without following a redirect. The connection is made to one of the
- * checked addresses, so a second answer of DNS (rebinding) has no effect.
+ * checked addresses, so a second answer of DNS (rebinding) has no effect; an idle one was made to
+ * the same addresses. If its host has closed an idle one, the request is made again.
  * @throws OutboundError not_public; network errors of Node and undici, for `failureOf`
  */
 export async function requestPinned(
   url: URL,
-  { headers, body }: PinnedRequest,
+  request: PinnedRequest,
   rules: RequestRules,
   session: DownloadSession,
 ) {
-  const client = connectTo(url, await findAddresses(url, rules, session), rules);
-  session.addClient(client);
-  const deadline = headersDeadline(client, rules.headersTimeoutSeconds);
+  const { idle } = request;
+  const addresses = await findAddresses(url, rules, session);
+  const key = [url.origin, ...addresses.map(({ address }) => address).sort()].join(' ');
+  const keep = idle && ((client: Client) => idle.keep(key, client));
+  const open = idle?.take(key);
+  if (open) {
+    session.addClient(open, keep);
+    try {
+      return await requestOn(open, url, request, { rules, session, isOpen: true });
+    } catch (failure) {
+      await session.closeClient(open);
+      if (session.signal.aborted || failure instanceof OutboundError) throw failure;
+    }
+  }
+  const client = connectTo(url, addresses, rules);
+  idle?.watch(client);
+  session.addClient(client, keep);
+  return requestOn(client, url, request, { rules, session, isOpen: false });
+}
+
+async function requestOn(
+  client: Client,
+  url: URL,
+  { headers, body, idle }: PinnedRequest,
+  { rules, session, isOpen }: { rules: RequestRules; session: DownloadSession; isOpen: boolean },
+) {
+  const deadline = headersDeadline(client, rules.headersTimeoutSeconds, isOpen);
   const response = await client
     .request({
       ...(body === undefined ? { method: 'GET' } : { method: 'POST', body }),
       path: url.pathname + url.search,
       headers: { ...headers, 'user-agent': USER_AGENT, 'accept-encoding': 'identity' },
-      reset: true,
+      reset: idle === undefined,
       signal: AbortSignal.any([session.signal, deadline.signal]),
     })
     .finally(deadline.end);
@@ -113,14 +141,16 @@ function rejectionOf(signal: AbortSignal): Promise<never> {
  * Limits the time from the connection to the end of the headers. undici's own timeout starts again
  * with each part of the headers and each interim response (1xx).
  */
-function headersDeadline(client: Client, seconds: number) {
+function headersDeadline(client: Client, seconds: number, isOpen: boolean) {
   const passed = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const tooSlow = () =>
     passed.abort(new OutboundError('too_slow', 'The host did not begin its response in time'));
-  client.once('connect', () => {
+  const start = () => {
     timer ??= setTimeout(tooSlow, seconds * 1000);
-  });
+  };
+  if (isOpen) start();
+  else client.once('connect', start);
   return { signal: passed.signal, end: () => clearTimeout(timer) };
 }
 
@@ -130,6 +160,8 @@ function connectTo({ origin }: URL, addresses: LookupAddress[], rules: RequestRu
     bodyTimeout: rules.idleTimeoutSeconds * 1000,
     connectTimeout: rules.connectTimeoutSeconds * 1000,
     maxCachedSessions: 0,
+    keepAliveTimeout: IDLE_MS,
+    keepAliveMaxTimeout: IDLE_MS,
     connect: {
       ca: rules.ca,
       lookup: pinned(addresses),

@@ -34,7 +34,13 @@ export async function openOutputAt(
 ): Promise<AsyncIterable<Uint8Array>> {
   if (url === undefined) throw new OutputGone('The provider has deleted the result');
   const budget = new ByteBudget(maxOutputBytes);
-  const rules = { budget, plainHttpWhereAllowed: true, comparesDigest: true, headers };
+  const rules = {
+    budget,
+    plainHttpWhereAllowed: true,
+    comparesDigest: true,
+    keepsConnection: true,
+    headers,
+  };
   const toOutputGone = (failure: unknown): unknown => {
     if (!(failure instanceof OutboundError)) return failure;
     const isGone = PERMANENT.has(failure.reason) || isAmong(gone, failure.details.http_status);

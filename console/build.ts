@@ -44,6 +44,9 @@ export const SOURCES = [
   ...[GUIDES, OPERATIONS].flatMap(filesOf).map((file) => `../${file}`),
 ];
 
+/** For the compiler alone; a new checkout lacks it. */
+const WRITTEN = path.join('../clients/typescript/src/openapi.ts');
+
 /**
  * Returns the folder of the built pages, building them first if their sources have changed.
  * Processes may call this at the same time: each builds into its own folder, and all use the first
@@ -104,7 +107,10 @@ async function sourceFiles(): Promise<string[]> {
         .map((entry) => path.relative(HOME, path.join(entry.parentPath, entry.name)));
     }),
   );
-  return found.flat().sort();
+  return found
+    .flat()
+    .filter((name) => name !== WRITTEN)
+    .sort();
 }
 
 async function hashOfSources(): Promise<string> {

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { transformSync } from 'rolldown/utils';
 import { type Files, tarGz } from './archive.ts';
+import { clientTypes } from './client-types.ts';
 import { packPython } from './python.ts';
 
 // Builds the packages that customers install. Their bytes depend on the sources alone, so they are
@@ -14,6 +15,8 @@ const CLIENT = '@framewright/client';
 /** How sources import openapi.json; packages import a module instead. */
 const OPENAPI = /"(?:\.\.\/)+openapi\.json" with \{ type: "json" \}/;
 const OPENAPI_MODULE = 'openapi.js';
+/** Made here: a new checkout lacks it. It has no code. */
+const TYPES = 'openapi.ts';
 const NPM_PACKAGES = { client: 'typescript', 'ai-sdk': 'ai-sdk', cli: 'cli', mcp: 'mcp' };
 
 interface Manifest {
@@ -58,7 +61,7 @@ function compiledFiles(folder: string): Files {
   const files: Files = {};
   const names = readdirSync(path.join(HOME, folder, 'src'), { recursive: true, encoding: 'utf8' });
   const sources = names.map((one) => one.replaceAll(path.sep, '/'));
-  for (const name of sources.filter((one) => one.endsWith('.ts')).sort()) {
+  for (const name of sources.filter((one) => one.endsWith('.ts') && one !== TYPES).sort()) {
     const { code } = compile(folder, name);
     files[compiled(name)] = Buffer.from(withinPackage(name, code));
     if (OPENAPI.test(code)) files[OPENAPI_MODULE] = openApiModule();
@@ -83,7 +86,8 @@ function declarationsOf(folder: string, name: string, files: Files = {}): Files 
 }
 
 function compile(folder: string, name: string, declaration?: object) {
-  const result = transformSync(`${folder}/${name}`, String(read(folder, 'src', name)), {
+  const source = name === TYPES ? clientTypes() : String(read(folder, 'src', name));
+  const result = transformSync(`${folder}/${name}`, source, {
     typescript: { rewriteImportExtensions: 'rewrite', ...(declaration && { declaration }) },
     tsconfig: false,
   });

@@ -18,6 +18,9 @@ import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
 
 const run = promisify(execFile);
 const PACK = new URL('../../packing/pack.ts', import.meta.url).pathname;
+const TSC = new URL('../../../node_modules/.bin/tsc', import.meta.url).pathname;
+const STRICT = '--ignoreConfig --noEmit --strict --exactOptionalPropertyTypes';
+const MODULES = '--target esnext --module nodenext --types';
 const CORE_CASES = new URL('core-cases.mjs', import.meta.url).href;
 const LIMIT_BYTES = 7300;
 
@@ -133,6 +136,45 @@ test('the examples of the website make a video', async () => {
     }),
   );
   assert.equal((await opened.report()).tasks, samples.length);
+});
+
+/** A customer's program. Each directive demands an error of the compiler. */
+const TYPED = `
+import type {
+  Bounds, CancelResult, CreditBalance, CreditMovement, CreditsLowEvent, ErrorDetails, ErrorResponse,
+  EventType, Mode, Model, ModelCatalog, PresignedUpload, PresignedUploadRequest, Quote, RefusedInput,
+  TaskEvent, TaskLedger, TaskList, TestEvent, Upload, VideoRequest, VideoTask, WebhookAttempt,
+  WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointChanges, WebhookEndpointList,
+  WebhookEndpointRequest, WebhookEndpointWithSecret, WebhookEvent, WebhookEventId,
+} from '@framewright/client';
+const mode: Mode = 'image-to-video';
+const model: Model = 'video-2.0';
+const request: VideoRequest = { prompt: 'A boat', mode, model, duration: 5, seed: undefined };
+const changes: WebhookEndpointChanges = { events: ['task.held'] satisfies EventType[] };
+const bounds = ({ media }: ModelCatalog): Bounds => media.reference_video_seconds;
+const priceOf = ({ data: [model] }: ModelCatalog): number | undefined =>
+  model?.credits_per_second.standard['720p'];
+const inputsOf = ({ error }: ErrorResponse): RefusedInput[] => error.details?.inputs ?? [];
+const linkOf = ({ output }: VideoTask): string | undefined => output?.video_url;
+const sizeOf = ({ upload }: PresignedUpload): string => upload.headers['content-length'];
+const shown = (event: WebhookEvent): number | string =>
+  event.type === 'credits.low' ? event.data.below_credits
+  : event.type === 'webhook.test' ? event.data.message : event.data.credits_used;
+// @ts-expect-error: the prompt is required
+const empty: VideoRequest = { mode };
+// @ts-expect-error: no such resolution
+const huge: VideoRequest = { prompt: 'A boat', resolution: '8k' };
+// @ts-expect-error: null until the task is completed
+const early = ({ output }: VideoTask): string => output.video_url;
+// @ts-expect-error: no such event
+const unknown: WebhookEndpointRequest = { events: ['task.begun'] };
+`;
+
+test('a strict program compiles with the types of the API', async () => {
+  const file = path.join(published, 'typed.ts');
+  await writeFile(file, TYPED);
+  const args = [...`${STRICT} ${MODULES}`.split(' '), '', file];
+  await run(TSC, args).catch(({ stdout }) => assert.fail(stdout));
 });
 
 test('publint finds nothing in the packages', async () => {

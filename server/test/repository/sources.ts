@@ -45,12 +45,9 @@ export const product = sources.filter(
   ({ name }) => name.startsWith('server/src/') && !name.endsWith('.test.ts'),
 );
 
-/** The code of the packages that customers install: no tests, nothing that a program wrote. */
+/** The code of the packages that customers install: no tests. */
 export const clientCode = sources.filter(
-  ({ name, text }) =>
-    /^clients\/(?![\w-]+\/test\/)/.test(name) &&
-    !name.endsWith('.test.ts') &&
-    !text.startsWith('// Written from'),
+  ({ name }) => /^clients\/(?![\w-]+\/test\/)/.test(name) && !name.endsWith('.test.ts'),
 );
 
 /** The files that a source imports by a relative path, type imports included. */

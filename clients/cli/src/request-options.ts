@@ -14,12 +14,6 @@ interface Property {
   maximum?: number;
 }
 
-interface Setting {
-  field: string;
-  name: string;
-  option: Option;
-}
-
 /** Wording for the command line, where the schema's own reads badly. */
 const WORDS: Record<string, { name?: string; value?: string; summary?: string }> = {
   model: { value: 'NAME', summary: 'see fw models; default' },
@@ -35,7 +29,7 @@ const SCHEMAS = openapi.components.schemas;
 const isSetting = ([field, { type, format }]: [string, Property]) =>
   field !== 'mode' && field !== 'prompt' && type !== 'array' && format !== 'uri';
 
-const SETTINGS: readonly Setting[] = Object.entries<Property>(SCHEMAS.VideoRequest.properties)
+const SETTINGS = Object.entries<Property>(SCHEMAS.VideoRequest.properties)
   .filter(isSetting)
   .map(([field, property]) => ({
     field,
@@ -77,7 +71,7 @@ export function settingsOf(call: Call): Partial<VideoRequest> {
 }
 
 /** A flag turns off a default: `--no-audio`. */
-function givenFor(call: Call, { name, option: { kind } }: Setting) {
+function givenFor(call: Call, { name, option: { kind } }: (typeof SETTINGS)[number]) {
   if (kind === 'flag') return call.flag(name) ? !name.startsWith('no-') : undefined;
   return kind === 'integer' ? call.integer(name) : call.text(name);
 }

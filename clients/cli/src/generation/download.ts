@@ -1,20 +1,10 @@
-import {
-  closeSync,
-  fsyncSync,
-  ftruncateSync,
-  openSync,
-  renameSync,
-  statSync,
-  write,
-} from 'node:fs';
+import { renameSync, statSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import type { Framewright } from '@framewright/client';
 import { Failure } from '../failure.ts';
 import { syncFolder } from '../state/folders.ts';
 import { bar, type Screen } from '../terminal/screen.ts';
-
-const writeAt = promisify(write);
 
 /** The partial download, next to the file. */
 export const partOf = (output: string, taskId: string) => `${output}.${taskId}.part`;
@@ -28,18 +18,18 @@ export async function downloadTo(
 ): Promise<void> {
   const part = partOf(output, taskId);
   const total = await lengthOf(client, taskId);
-  const descriptor = openSync(part, sizeOf(part) === undefined ? 'wx' : 'r+', 0o666);
+  const file = await open(part, sizeOf(part) === undefined ? 'wx' : 'r+');
   try {
     const has = sizeOf(part) ?? 0;
-    if (total !== undefined && has > total) ftruncateSync(descriptor, 0);
+    if (total !== undefined && has > total) await file.truncate(0);
     // The last byte is read again: an empty range would be an error.
     const from = total !== undefined && has > total ? 0 : Math.max(0, has - 1);
     const show = (at: number) => screen.progress(`downloading ${bar(at, total ?? at)}`);
-    await client.videos.download(taskId, fileFrom(descriptor, from, show), { from });
+    await client.videos.download(taskId, streamTo(file, from, show), { from });
     requireLength(part, total);
-    fsyncSync(descriptor);
+    await file.sync();
   } finally {
-    closeSync(descriptor);
+    await file.close();
     screen.progress(null);
   }
   try {
@@ -71,12 +61,12 @@ async function lengthOf(client: Framewright, taskId: string): Promise<number | u
 }
 
 /** Writes at fixed offsets: two processes may download the same video into the same file. */
-function fileFrom(descriptor: number, from: number, onBytes: (at: number) => void) {
+function streamTo(file: FileHandle, from: number, onBytes: (at: number) => void) {
   let at = from;
   return new WritableStream<Uint8Array>({
     async write(bytes) {
       for (let done = 0; done < bytes.length; ) {
-        const { bytesWritten } = await writeAt(descriptor, bytes, done, bytes.length - done, at);
+        const { bytesWritten } = await file.write(bytes, done, bytes.length - done, at);
         done += bytesWritten;
         at += bytesWritten;
       }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { env, platform } from 'node:process';
@@ -34,13 +34,7 @@ export function writeSynced(file: string, text: string): void {
   const home = path.dirname(file);
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const draft = `${file}.${randomBytes(6).toString('hex')}.tmp`;
-  const descriptor = openSync(draft, 'wx', 0o600);
-  try {
-    writeSync(descriptor, text);
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+  writeFileSync(draft, text, { flag: 'wx', mode: 0o600, flush: true });
   renameSync(draft, file);
   syncFolder(home);
 }

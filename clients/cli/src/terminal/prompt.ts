@@ -1,5 +1,6 @@
 import { stderr, stdin } from 'node:process';
 import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { endBy } from './interrupt.ts';
 
@@ -7,49 +8,26 @@ export const canAsk = () => stdin.isTTY && stderr.isTTY;
 
 /** Asks a question. Anything but y and yes is a no. */
 export async function confirm(question: string): Promise<boolean> {
-  const lines = createInterface({ input: stdin, output: stderr });
-  lines.on('SIGINT', () => endBy('SIGINT'));
-  const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
-  const answer = await Promise.race([lines.question(`${question} [y/N] `), ended]);
-  lines.close();
-  return /^y(es)?$/i.test(answer.trim());
+  return /^y(es)?$/i.test(await lineOf(`${question} [y/N] `, stderr));
 }
 
 /** Asks for hidden input; from a pipe, reads all of standard input. */
 export async function askHidden(question: string): Promise<string> {
   if (!stdin.isTTY) return (await text(stdin)).trim();
   stderr.write(question);
-  stdin.setRawMode(true).setEncoding('utf8').resume();
-  try {
-    return await hiddenLine();
-  } finally {
-    stdin.setRawMode(false).pause();
-    stderr.write('\n');
-  }
+  const nowhere = new Writable({ write: (_bytes, _encoding, done) => done() });
+  const line = await lineOf('', nowhere);
+  stderr.write('\n');
+  return line;
 }
 
-const CTRL_C = '\x03';
-const CTRL_D = '\x04';
-const ERASE = ['\x7f', '\b'];
-
-function hiddenLine(): Promise<string> {
-  let line = '';
-  return new Promise((resolve) => {
-    const end = () => {
-      stdin.off('data', read);
-      stdin.off('end', end);
-      resolve(line.trim());
-    };
-    const read = (input: string) => {
-      for (const character of input) {
-        if (character === CTRL_C) {
-          stdin.setRawMode(false);
-          endBy('SIGINT');
-        }
-        if (character === '\r' || character === '\n' || character === CTRL_D) return end();
-        line = ERASE.includes(character) ? line.slice(0, -1) : line + character;
-      }
-    };
-    stdin.on('data', read).on('end', end);
-  });
+/** A line of the terminal, echoed to `output`; empty if the input ends. */
+async function lineOf(question: string, output: NodeJS.WritableStream): Promise<string> {
+  const lines = createInterface({ input: stdin, output, terminal: true });
+  lines.on('SIGINT', () => endBy('SIGINT'));
+  const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
+  // Ctrl-D makes newer versions of Node reject.
+  const answer = await Promise.race([lines.question(question).catch(() => ''), ended]);
+  lines.close();
+  return answer.trim();
 }

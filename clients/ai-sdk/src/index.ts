@@ -1,18 +1,18 @@
 import { NoSuchModelError, type ProviderV4 } from '@ai-sdk/provider';
-import { Framewright, type FramewrightOptions } from '@framewright/client';
-import { type ModelId, videoModel } from './video-model.ts';
+import { Framewright, type FramewrightOptions, type Model } from '@framewright/client';
+import { videoModel } from './video-model.ts';
 
 /** A provider of video models for the AI SDK. */
 export interface FramewrightProvider extends ProviderV4 {
-  video(modelId: ModelId): ReturnType<typeof videoModel>;
+  video(modelId: Model): ReturnType<typeof videoModel>;
   /** Alias of `video`, for `createProviderRegistry`. */
-  videoModel(modelId: ModelId): ReturnType<typeof videoModel>;
+  videoModel(modelId: Model): ReturnType<typeof videoModel>;
 }
 
 /** A provider for the AI SDK: `framewright.video('video-2.0-fast')`. */
 export function createFramewright(options: FramewrightOptions = {}): FramewrightProvider {
   let client: Framewright | undefined;
-  const video = (modelId: ModelId) => {
+  const video = (modelId: Model) => {
     client ??= new Framewright(options); // shared by all models: it remembers the keys it sent
     return videoModel(modelId, client);
   };

@@ -3,10 +3,9 @@ import type {
   SharedV4Warning,
   Experimental_VideoModelV4File as VideoFile,
 } from '@ai-sdk/provider';
-import type { GenerateRequest, Media } from '@framewright/client';
+import type { GenerateRequest, Media, Model } from '@framewright/client';
 import openapi from '../../../openapi.json' with { type: 'json' };
 
-type Model = NonNullable<GenerateRequest['model']>;
 type Ratio = NonNullable<GenerateRequest['aspect_ratio']>;
 type Resolution = NonNullable<GenerateRequest['resolution']>;
 

@@ -9,7 +9,7 @@ import type {
 } from '@ai-sdk/provider';
 import {
   type Framewright,
-  type GenerateRequest,
+  type Model,
   type Target,
   TaskFailedError,
   type VideoTask,
@@ -17,14 +17,12 @@ import {
 import { factsOf, rethrow } from './errors.ts';
 import { requestOf } from './request.ts';
 
-export type ModelId = NonNullable<GenerateRequest['model']>;
-
 /**
  * A Framewright model. `doGenerate` waits itself, so that errors of the wait name the task and its
  * key. `doStart` and `doStatus` serve `startVideo`, `getVideoStatus` and the option `poll`. The
  * client retries; the AI SDK does not, since it can't know what is safe.
  */
-export function videoModel(modelId: ModelId, client: Framewright): VideoModel {
+export function videoModel(modelId: Model, client: Framewright): VideoModel {
   const running = openRunning();
   return {
     specificationVersion: 'v4',
@@ -100,15 +98,10 @@ const metadataOf = ({ id, credits_used }: VideoTask): SharedV4ProviderMetadata =
   framewright: { videos: [{ taskId: id, credits: credits_used }] },
 });
 
-async function statusOf(
-  client: Framewright,
-  {
-    modelId,
-    taskId,
-    idempotencyKey,
-    signal,
-  }: ReturnType<typeof operationOf> & { modelId: string; signal: AbortSignal | undefined },
-): Promise<StatusResult> {
+type Asked = ReturnType<typeof operationOf> & { modelId: string; signal: AbortSignal | undefined };
+
+async function statusOf(client: Framewright, asked: Asked): Promise<StatusResult> {
+  const { modelId, taskId, idempotencyKey, signal } = asked;
   const task = await client.videos.get(taskId, { signal });
   const response = responseOf(modelId);
   if (task.status === 'processing') return { status: 'pending', response };

@@ -94,13 +94,10 @@ async function respond(
 
 function webRequest(request: IncomingMessage, signal: AbortSignal): Request {
   const { method = 'GET' } = request;
-  const address = `http://127.0.0.1${request.url}`;
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value));
-  if (method === 'GET' || method === 'HEAD')
-    return new Request(address, { method, headers, signal });
-  const body = Readable.toWeb(request) as ReadableStream;
-  return new Request(address, { method, headers, signal, body, duplex: 'half' });
+  const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)]);
+  const body = method === 'GET' || method === 'HEAD' ? null : Readable.toWeb(request);
+  const init = { method, headers: Object.fromEntries(headers), signal, body, duplex: 'half' };
+  return new Request(`http://127.0.0.1${request.url}`, init as RequestInit);
 }
 
 function refuse(response: ServerResponse, status: number, message: string): void {

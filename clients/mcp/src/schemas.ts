@@ -14,13 +14,7 @@ interface Schema {
 const API: Record<string, Schema> = openapi.components.schemas;
 const { VideoRequest } = openapi.components.schemas;
 
-export type ResultName =
-  | 'VideoTask'
-  | 'TaskList'
-  | 'Quote'
-  | 'CancelResult'
-  | 'CreditBalance'
-  | 'Upload';
+export type ResultName = keyof typeof openapi.components.schemas;
 
 const REQUEST_ID = {
   type: 'string',

@@ -6,25 +6,20 @@ export type Charged = NonNullable<ErrorDetails['charged']>;
 /** The Idempotency-Key to retry with; `never`: it can't succeed unchanged. */
 export type Retry = NonNullable<ErrorDetails['retry']>;
 
-export interface Facts {
-  charged: Charged;
-  retry: Retry;
-  /** The request id, for support. */
-  requestId?: string | undefined;
-  /** The call's Idempotency-Key, the same for all its tries. */
-  idempotencyKey?: string | undefined;
-  /** The created task. */
-  taskId?: string | undefined;
-}
+export type Facts = Pick<FramewrightError, 'charged' | 'retry'> &
+  Partial<Pick<FramewrightError, 'requestId' | 'idempotencyKey' | 'taskId'>>;
 
 /** The base class of all errors of a call. */
-export abstract class FramewrightError extends Error implements Facts {
+export abstract class FramewrightError extends Error {
   abstract override readonly name: string;
   abstract readonly code: string;
   declare readonly charged: Charged;
   declare readonly retry: Retry;
+  /** For support. */
   declare readonly requestId: string | undefined;
+  /** The call's Idempotency-Key, the same for all its tries. */
   declare readonly idempotencyKey: string | undefined;
+  /** The created task. */
   declare readonly taskId: string | undefined;
   constructor(message: string, facts: Facts, cause?: unknown) {
     super(message, { cause });

@@ -3,6 +3,7 @@ import type { CreditBalance, ModelCatalog } from './openapi.ts';
 import {
   type CallOptions,
   newKey,
+  type RequestOptions,
   type Settings,
   sendJson,
   timed,
@@ -24,13 +25,6 @@ export interface FramewrightOptions {
   timeoutMs?: number | undefined;
   /** Such as `console`: gets a line per try and pause, without the API key or bodies. */
   logger?: { debug(line: string): void } | undefined;
-}
-
-export interface RequestOptions extends CallOptions {
-  /** Sent as JSON; a Blob is sent as is. */
-  body?: unknown;
-  headers?: Record<string, string> | undefined;
-  idempotencyKey?: string | undefined;
 }
 
 /** A client for one API key. */

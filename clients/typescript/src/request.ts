@@ -33,20 +33,23 @@ export interface CallOptions {
   totalTimeoutMs?: number | undefined;
 }
 
-/** The options of a call in progress. */
-export interface Timed extends CallOptions {
-  deadline?: { atMs: number; signal: AbortSignal } | undefined;
-}
-
-export interface Call extends Timed {
-  method: string;
-  /** Relative to the base URL, or an absolute URL, which gets no API key. */
-  path: string;
+export interface RequestOptions extends CallOptions {
   /** Sent as JSON; a Blob is sent as is. */
   body?: unknown;
   headers?: Record<string, string> | undefined;
   /** The create's key, part of every error, also of the reads that follow. */
   idempotencyKey?: string | undefined;
+}
+
+/** The options of a call in progress. */
+export interface Timed extends CallOptions {
+  deadline?: { atMs: number; signal: AbortSignal } | undefined;
+}
+
+export interface Call extends Timed, RequestOptions {
+  method: string;
+  /** Relative to the base URL, or an absolute URL, which gets no API key. */
+  path: string;
   taskId?: string | undefined;
   /** How long the service may wait before it responds; added to a try's timeout. */
   waitSeconds?: number | undefined;

@@ -43,14 +43,9 @@ async function mediaTypeOf(file: Blob): Promise<string> {
  */
 export type Media = FileSource | URL;
 
-export type GenerateRequest = Omit<
-  VideoRequest,
-  | 'image_url'
-  | 'end_image_url'
-  | 'reference_image_urls'
-  | 'reference_video_urls'
-  | 'reference_video_durations'
-> & {
+export type GenerateRequest = Omit<VideoRequest, keyof MediaFields> & MediaFields;
+
+interface MediaFields {
   /** The first frame. */
   image_url?: Media | undefined;
   /** The last frame. */
@@ -59,7 +54,7 @@ export type GenerateRequest = Omit<
   reference_video_urls?: Media[] | undefined;
   /** Whole seconds of each reference video; null or missing for files, which are measured. */
   reference_video_durations?: (number | null)[] | undefined;
-};
+}
 
 const isFile = (media: Media): media is FileSource =>
   media instanceof Blob || (typeof media === 'string' && !/^[a-z][a-z\d+.-]+:/i.test(media));

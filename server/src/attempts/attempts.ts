@@ -6,6 +6,7 @@ import {
   queryFirst,
   statement,
   type Transaction,
+  whether,
 } from '../database/database.ts';
 import { NO_RECOVERY } from '../database/lineage.ts';
 import { sharedWork } from '../database/shared-work.ts';
@@ -151,7 +152,7 @@ export async function takenJobs(db: Queryable, provider: string, jobIds: string[
   return new Set(rows.map((row) => row.job_id));
 }
 
-const OVERLAPPING = statement(
+const overlapsAnother = whether<[attemptId: string, withinSeconds: number]>(
   'attempt_overlapping',
   `select from attempts mine join attempts other on other.provider = mine.provider
      and other.id <> mine.id
@@ -171,13 +172,12 @@ const MAX_CLOCK_DIFFERENCE_SECONDS = 150;
  * The job specs are not compared, because each adapter compares jobs in its own way.
  * @param submitTimeoutSeconds how long after `send_before` a submit may still create a job
  */
-export async function hasOverlappingAttempt(
+export function hasOverlappingAttempt(
   db: Queryable,
   attemptId: string,
   submitTimeoutSeconds: number,
 ): Promise<boolean> {
-  const values = [attemptId, submitTimeoutSeconds + MAX_CLOCK_DIFFERENCE_SECONDS];
-  return (await db.query(OVERLAPPING, values)).length > 0;
+  return overlapsAnother(db, attemptId, submitTimeoutSeconds + MAX_CLOCK_DIFFERENCE_SECONDS);
 }
 
 /** Replaces a wrong job id that an operator gave. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { type Database, statement } from '../database/database.ts';
+import { type Database, statement, whether } from '../database/database.ts';
 import { writeStream } from '../kernel/scratch-directory.ts';
 import { forEachObject, PAGE } from './objects.ts';
 import { ObjectMissing, type Storage } from './storage.ts';
@@ -42,7 +42,7 @@ const LIST = statement(
    order by id limit ${PAGE}`,
 );
 
-const IS_WANTED = statement(
+const isWanted = whether<[id: string]>(
   'copy_is_wanted',
   `select 1 from stored_objects where id = $1 and state in ('writing', 'ready')`,
 );
@@ -85,7 +85,7 @@ async function copyRow(deps: CopyDeps, row: Row, result: CopyResult): Promise<vo
   } else if (await copyFile(deps, row)) {
     result.copied += 1;
     result.copied_bytes += row.size_bytes;
-  } else if (row.state === 'ready' && (await isWanted(deps, row))) {
+  } else if (row.state === 'ready' && (await isWanted(deps.db, row.id))) {
     result.missing.push(row.id);
   }
 }
@@ -108,13 +108,9 @@ async function copyFile(deps: CopyDeps, row: Row): Promise<boolean> {
   } finally {
     await rm(filePath, { force: true });
   }
-  if (await isWanted(deps, row)) return true;
+  if (await isWanted(deps.db, row.id)) return true;
   await to.delete(row.id); // it was deleted from the service meanwhile
   return false;
-}
-
-async function isWanted({ db }: CopyDeps, { id }: Row): Promise<boolean> {
-  return (await db.query(IS_WANTED, [id])).length > 0;
 }
 
 async function digestOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {

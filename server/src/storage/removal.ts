@@ -79,12 +79,7 @@ export const eraseOf = command<[accountId: string], Transaction>(
    where owner_id = $1 and role = 'upload' and state in ('writing', 'ready')`,
 );
 
-export interface DeletingObjects {
-  role: string;
-  objects: number;
-}
-
-export const deletingObjects = query<[], DeletingObjects>(
+export const deletingObjects = query<[], { role: string; objects: number }>(
   'figures_deleting',
   `select role, count(*)::int as objects from stored_objects
    where state = 'deleting' group by role`,

@@ -23,32 +23,20 @@ export interface Storage {
   sizeOf(objectId: string): Promise<number | undefined>;
   /** Deletes the object. Not an error when it does not exist. */
   delete(objectId: string): Promise<void>;
-  /** Makes a link that lets anyone read the object; only on a storage that has such links. */
-  presign?(objectId: string, link: PresignOptions): Promise<PresignedLink>;
+  /**
+   * Makes a link that lets anyone read the object; only on a storage that has such links.
+   * @param link.fileName what a browser saves it as: letters, digits, `_`, `-` and dots only
+   * @returns `lasts`: whether it works until it expires; temporary credentials may end it earlier
+   */
+  presign?(
+    objectId: string,
+    link: { seconds: number; mediaType: string; fileName: string },
+  ): Promise<{ url: string; lasts: boolean }>;
   /** Makes a link that lets anyone put the object; only on a storage that has such links. */
   presignPut?(
     objectId: string,
-    put: PresignPutOptions,
+    put: { seconds: number; mediaType: string; sizeBytes: number },
   ): Promise<{ url: string; headers: Record<string, string> }>;
-}
-
-interface PresignPutOptions {
-  seconds: number;
-  mediaType: string;
-  sizeBytes: number;
-}
-
-/** `fileName` is what a browser saves the file as: letters, digits, `_`, `-` and dots only. */
-interface PresignOptions {
-  seconds: number;
-  mediaType: string;
-  fileName: string;
-}
-
-/** `lasts`: whether the link works until it expires; temporary credentials may end it earlier. */
-interface PresignedLink {
-  url: string;
-  lasts: boolean;
 }
 
 export class ObjectMissing extends Error {

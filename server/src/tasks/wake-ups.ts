@@ -12,15 +12,7 @@ export const WAKE_UPS = ['ingest', 'submit', 'poll'] as const;
 export type WakeUp = (typeof WAKE_UPS)[number];
 
 /** Notifications between processes, over the database. */
-export interface WakeUps {
-  /** Wakes the workers of all processes, the own ones at once. Call it after the commit. */
-  send(wakeUp: WakeUp): void;
-  /**
-   * Calls `handle` for each wake-up of any process. After a reconnect it calls it once per kind,
-   * since wake-ups may have been lost.
-   */
-  listen(handle: (wakeUp: WakeUp) => void, signal: AbortSignal): void;
-}
+export type WakeUps = ReturnType<typeof openWakeUps>;
 
 const CHANNEL = 'framewright_wake_up';
 
@@ -40,7 +32,7 @@ const HEARTBEAT_SECONDS = 5;
 const RESPONSE_SECONDS = 3;
 
 /** @param deps.url an address whose connections keep their session; used by `listen` only */
-export function openWakeUps(deps: { url: string; db: Database; log: Log }): WakeUps {
+export function openWakeUps(deps: { url: string; db: Database; log: Log }) {
   const handlers = new Set<Handler>();
   /** Marks this process's own notifications, which it handles before sending them. */
   const sender = crypto.randomUUID();
@@ -49,8 +41,13 @@ export function openWakeUps(deps: { url: string; db: Database; log: Log }): Wake
     await deps.db.query(NOTIFY, [`${sender} ${wakeUp}`]);
   }, deps.log);
   return {
+    /** Wakes the workers of all processes, the own ones at once. Call it after the commit. */
     send,
-    listen(handle, signal) {
+    /**
+     * Calls `handle` for each wake-up of any process. After a reconnect it calls it once per kind,
+     * since wake-ups may have been lost.
+     */
+    listen(handle: Handler, signal: AbortSignal) {
       handlers.add(handle);
       signal.addEventListener('abort', () => handlers.delete(handle));
       void keepListening({ ...deps, sender, handle, signal });

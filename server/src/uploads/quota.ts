@@ -99,24 +99,19 @@ const INSERT = namedStatement(
  * @throws ApiError as {@link requireQuota}; `unauthorized`
  */
 export function registerUpload(db: Database, file: Registered): Promise<string> {
-  const { uploader, sizeBytes } = file;
+  const { uploader, mediaType, sizeBytes, kind, facts } = file;
+  const { accountId, lastsDays } = uploader;
   return db.transaction(async (tx) => {
-    if (!(await lockOpenAccount(tx, uploader.accountId)))
+    if (!(await lockOpenAccount(tx, accountId)))
       throw new ApiError('unauthorized', 'This account is disabled.');
     await tx.query(LOCK_MAILBOX, [mailboxHash(uploader)]);
     await requireQuota(tx, uploader, sizeBytes);
-    return insert(tx, file);
+    const object = { ownerId: accountId, role: 'upload', mediaType, sizeBytes } as const;
+    const id = await registerObject(tx, object);
+    const owner = { accountId, mailboxHash: mailboxHash(uploader), lastsDays };
+    const { width = null, height = null } = facts ?? {};
+    const durationSeconds = facts?.kind === 'video' ? facts.durationSeconds : null;
+    await tx.query(INSERT, INSERT.values({ id, ...owner, kind, width, height, durationSeconds }));
+    return id;
   });
-}
-
-async function insert(tx: Queryable, file: Registered): Promise<string> {
-  const { uploader, mediaType, sizeBytes, kind, facts } = file;
-  const { accountId, lastsDays } = uploader;
-  const object = { ownerId: accountId, role: 'upload', mediaType, sizeBytes } as const;
-  const id = await registerObject(tx, object);
-  const owner = { accountId, mailboxHash: mailboxHash(uploader), lastsDays };
-  const { width = null, height = null } = facts ?? {};
-  const durationSeconds = facts?.kind === 'video' ? facts.durationSeconds : null;
-  await tx.query(INSERT, INSERT.values({ id, ...owner, kind, width, height, durationSeconds }));
-  return id;
 }

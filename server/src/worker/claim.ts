@@ -163,22 +163,19 @@ export async function findDueWork(
   };
 }
 
-export interface Claimable {
-  slots: number;
-  limits: ReadonlyMap<string, number>;
-  /** How many tasks of one account may fetch files at once, across all processes. */
-  accountLimit: number;
-}
-
 /**
  * Longest due first; ingests are taken round-robin by account. Concurrent claims get different
  * tasks.
+ * @param most.limits by provider
+ * @param most.accountLimit how many tasks of one account may fetch files at once, across all
+ *   processes
  */
 export function claimDue(
   db: Queryable,
   pool: WorkerPool,
-  { slots, limits, accountLimit }: Claimable,
+  most: { slots: number; limits: ReadonlyMap<string, number>; accountLimit: number },
 ): Promise<Task[]> {
+  const { slots, limits, accountLimit } = most;
   const providers = [...limits.keys()];
   if (pool === 'ingest') {
     return db.query(CLAIM_INGEST, CLAIM_INGEST.values({ providers, slots, accountLimit }));

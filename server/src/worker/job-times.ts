@@ -18,20 +18,6 @@ interface WorkingRead {
   pauseSeconds: number;
 }
 
-export interface JobTimes {
-  /** undefined until enough jobs of this kind have succeeded. */
-  expected(task: JobOf): JobTime | undefined;
-  /** A read found the job working, in seconds since acceptance; the next pause. */
-  working(taskId: string, read: WorkingRead): void;
-  /**
-   * A read found the job ended. It may have ended at any time in the pause before, so the middle
-   * counts; a read that came early was woken by a callback, so its own time counts.
-   */
-  observe(task: JobOf & Pick<Task, 'id'>, seconds: number): void;
-  /** Stores what was observed and reads what all processes know. */
-  exchange(): Promise<void>;
-}
-
 /** The fewest jobs of a kind before their mean is used. */
 const FEWEST_JOBS = 3;
 /** The most jobs in progress whose last read is remembered. */
@@ -66,28 +52,37 @@ const READ = statement(
    from job_times`,
 );
 
-export function openJobTimes(db: Database): JobTimes {
+export type JobTimes = ReturnType<typeof openJobTimes>;
+
+export function openJobTimes(db: Database) {
   let known = new Map<string, JobTime>();
   let observed = new Map<string, { task: JobOf; seconds: number[] }>();
   let isAsked = false;
   const reads = new Map<string, WorkingRead>();
   return {
-    working(taskId, read) {
+    /** A read found the job working, in seconds since acceptance; the next pause. */
+    working(taskId: string, read: WorkingRead) {
       if (!reads.has(taskId)) evictOldest(reads, REMEMBERED_READS);
       reads.set(taskId, read);
     },
-    expected(task) {
+    /** undefined until enough jobs of this kind have succeeded. */
+    expected(task: JobOf): JobTime | undefined {
       isAsked = true;
       const found = known.get(kindOf(task));
       return found && found.jobs >= FEWEST_JOBS ? found : undefined;
     },
-    observe(task, seconds) {
+    /**
+     * A read found the job ended. It may have ended at any time in the pause before, so the middle
+     * counts; a read that came early was woken by a callback, so its own time counts.
+     */
+    observe(task: JobOf & Pick<Task, 'id'>, seconds: number) {
       const kind = kindOf(task);
       const { seconds: earlier } = observed.get(kind) ?? { seconds: [] };
       const ended = endBetween(reads.get(task.id), seconds);
       reads.delete(task.id);
       observed.set(kind, { task, seconds: [...earlier, ended] });
     },
+    /** Stores what was observed and reads what all processes know. */
     async exchange() {
       if (!isAsked && observed.size === 0) return;
       const news = observed;

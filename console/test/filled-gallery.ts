@@ -1,5 +1,8 @@
+import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { openByteSource } from '../../server/src/media/byte-source.ts';
+import { drawPoster } from '../../server/src/media/video/poster.ts';
 import { diskStorage } from '../../server/src/storage/disk.ts';
 import { openWakeUps } from '../../server/src/tasks/wake-ups.ts';
 import { quiet } from '../../server/test/database.ts';
@@ -20,22 +23,14 @@ export function galleryMaker({ database }: Site, dataDir: string) {
   return taskMaker({ db, wakeUps, storage, log: quiet, providerName: 'nobody' });
 }
 
-/** The bytes of a short video. */
-export async function shortVideo(dataDir: string, options: TestVideo): Promise<Buffer> {
+/** The bytes of a short video, and its poster. */
+export async function shortVideo(dataDir: string, options: TestVideo) {
   const filePath = path.join(dataDir, crypto.randomUUID());
   await makeVideo(filePath, { seconds: 2, ...options });
-  return readFile(filePath);
-}
-
-/** Waits until the service has drawn all posters of an account. */
-export async function postersOf({ database }: Site, accountId: string): Promise<void> {
-  const due = `select 1 as one from stored_objects join tasks on tasks.id = owner_id
-    where account_id = $1 and poster_due_at is not null`;
-  await until(
-    () => sql(database.db, due, [accountId]),
-    (rows) => rows.length === 0,
-    60,
-  );
+  using file = openByteSource(filePath);
+  const poster = await drawPoster(file, 'mov');
+  assert.ok(poster);
+  return { video: await readFile(filePath), poster };
 }
 
 const VIDEOS: [prompt: string, TestVideo][] = [
@@ -56,8 +51,8 @@ export async function fillGallery(site: Site, accountId: string, dataDir: string
   const completed: string[] = [];
   for (const [day, [prompt, options]] of VIDEOS.entries()) {
     const createdAt = new Date(Date.now() - (2 * day + 1) * DAY_MS).toISOString();
-    const video = await shortVideo(dataDir, options);
-    completed.push(await make(accountId, { prompt, video, createdAt, ended: 'completed' }));
+    const files = await shortVideo(dataDir, options);
+    completed.push(await make(accountId, { prompt, ...files, createdAt, ended: 'completed' }));
   }
   const failed = await make(accountId, {
     prompt: 'A city made of glass',
@@ -71,7 +66,6 @@ export async function fillGallery(site: Site, accountId: string, dataDir: string
   await sql(db, `update tasks set phase = 'generating' where id = $1`, [live]);
   await sql(db, `update tasks set phase = 'held', held_cause = 'acceptance' where id = $1`, [held]);
   const [, tested = ''] = await testVideos(site, accountId, make);
-  await postersOf(site, accountId);
   return { accountId, completed: completed[0] ?? '', failed, live, held, tested };
 }
 

@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { rename } from 'node:fs/promises';
 import path from 'node:path';
 import { after } from 'node:test';
-import type { Page, Route } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { createKey } from '../../server/src/accounts/api-keys.ts';
-import type { VideoItem } from '../../server/src/site/tasks/gallery.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
-import { galleryMaker, postersOf, shortVideo } from './filled-gallery.ts';
+import { galleryMaker, shortVideo } from './filled-gallery.ts';
 import { signedInPage } from './signed-in.ts';
 import { expectNoViolations, open, openSite, settled, siteOf, test } from './site.ts';
 
@@ -24,17 +23,16 @@ let make: ReturnType<typeof galleryMaker>;
 const folder = await temporaryFolder();
 after(() => folder[Symbol.asyncDispose]());
 const site = await siteOf(
-  () => openSite({ POSTERS: 'yes', DATA_DIR: folder.path }),
+  () => openSite({ DATA_DIR: folder.path }),
   async (opened) => {
     ({ page, accountId, email } = await signedInPage(opened, { credits: 10_000 }));
     make = galleryMaker(opened, folder.path);
     const { keyId } = await createKey(opened.database.db, { accountId, name: HOSTILE });
     const prompt = 'A lighthouse at dawn';
-    const video = await shortVideo(folder.path, { width: 640, height: 360 });
-    videoId = await make(accountId, { prompt, ended: 'completed', video });
+    const files = await shortVideo(folder.path, { width: 640, height: 360 });
+    videoId = await make(accountId, { prompt, ended: 'completed', ...files });
     const ended = 'content_refused';
     failedId = await make(accountId, { prompt: HOSTILE, ended, apiKeyId: keyId });
-    await postersOf(opened, accountId);
   },
 );
 
@@ -67,29 +65,6 @@ test('it shows posters, loads no video, and hostile prompts are text', async () 
   assert.equal(await page.title(), 'Videos – Framewright');
   await expectNoViolations(page);
 });
-
-const LISTS = /\/console\/api\/tasks(\?|$)/;
-
-test('a card whose picture is not drawn yet says that it comes', async () => {
-  const { page: fresh } = await signedInPage(site, { email });
-  await fresh.route(LISTS, (route) => withoutPosters(route, new Date()));
-  await fresh.goto('/videos');
-  const lighthouse = fresh.locator('article', { hasText: 'A lighthouse' });
-  await lighthouse.getByText('Its picture is being drawn').waitFor();
-  await fresh.unrouteAll();
-  await fresh.route(LISTS, (route) => withoutPosters(route, new Date(0)));
-  await fresh.reload();
-  await lighthouse.getByText('No picture').waitFor();
-});
-
-/** Responds as if the videos had ended at a time, and their pictures were not drawn. */
-async function withoutPosters(route: Route, endedAt: Date): Promise<void> {
-  const response = await route.fetch();
-  const list = (await response.json()) as { items: VideoItem[] };
-  const updated_at = endedAt.toISOString();
-  const items = list.items.map((item) => ({ ...item, poster_url: null, updated_at }));
-  await route.fulfill({ response, json: { ...list, items } });
-}
 
 test('a video is previewed while it is pointed at, and only then', async () => {
   const { page: mover } = await signedInPage(site, { email, reducedMotion: 'no-preference' });
@@ -158,10 +133,9 @@ test('a refresh with another link does not restart the player', async () => {
     const response = await route.fetch();
     const task = await response.json();
     reads += 1;
-    // Without a poster yet, the page reads the task again and again.
-    const changed = { poster_url: null, updated_at: new Date().toISOString() };
+    const status = 'processing'; // so that the page reads the task again and again
     const video_url = `${task.video_url}&read=${reads}`;
-    await route.fulfill({ response, json: { ...task, ...changed, video_url } });
+    await route.fulfill({ response, json: { ...task, status, video_url } });
   });
   await page.goto(`/videos/${videoId}`);
   await page.locator('video').evaluate((video: HTMLVideoElement) => {
@@ -237,9 +211,9 @@ test('the page of a live task follows it', async () => {
 
 test('a video is cancelled while it is made, and deleted when it is there', async () => {
   const { db } = site.database;
-  const video = await shortVideo(folder.path, { width: 320, height: 180 });
+  const files = await shortVideo(folder.path, { width: 320, height: 180 });
   const live = await make(accountId, { prompt: 'To be cancelled' });
-  const done = await make(accountId, { prompt: 'To be deleted', ended: 'completed', video });
+  const done = await make(accountId, { prompt: 'To be deleted', ended: 'completed', ...files });
   await page.goto(`/videos/${live}`);
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await page.getByText('its credits are refunded').waitFor();

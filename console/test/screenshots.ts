@@ -162,7 +162,7 @@ async function main([given, ...names]: string[]): Promise<void> {
   const folder = path.resolve(given);
   await mkdir(folder, { recursive: true });
   await using data = await temporaryFolder();
-  const site = await openSellingSite({ ADMIN_EMAILS: EMAIL, DATA_DIR: data.path, POSTERS: 'yes' });
+  const site = await openSellingSite({ ADMIN_EMAILS: EMAIL, DATA_DIR: data.path });
   try {
     const stranger = await site.newPage();
     const { page: customer, accountId } = await signedInPage(site, {

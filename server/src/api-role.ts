@@ -30,7 +30,7 @@ export async function listenForClients(
   const upkeep = new AbortController(); // also ends when the port is taken
   closers.push(async () => {
     upkeep.abort();
-    await measurer.close?.();
+    await measurer.close();
   });
   const { signal } = upkeep;
   if (adminEmails.size > 0) followFigures(metrics.recent, { db, log, signal });

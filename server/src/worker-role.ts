@@ -14,13 +14,11 @@ import { startInterval } from './kernel/interval.ts';
 import { bringDueUpToDate } from './ledger/lots.ts';
 import { sendDueMails, wakeMails } from './mail/outbox.ts';
 import { createMeasurer } from './media/measure.ts';
-import { createPosterMaker } from './media/poster/poster.ts';
 import { eraseClosedAccounts } from './operator/erase.ts';
 import { videoTask } from './requests/video-task.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
 import { deleteExpired } from './sign-in/deletion.ts';
 import { deleteMarked, markExpired } from './storage/objects.ts';
-import { drawPosters } from './tasks/gallery/draw-posters.ts';
 import { publicColumns, readOwned } from './tasks/task.ts';
 import { hasTasks } from './tasks/task-listing.ts';
 import { forgetUploads } from './uploads/uploads.ts';
@@ -80,7 +78,7 @@ export function buildWorker(
   const { signal } = upkeep;
   closers.push(async () => {
     upkeep.abort();
-    await Promise.all([measurer.close?.(), outputMeasurer.close?.()]);
+    await Promise.all([measurer.close(), outputMeasurer.close()]);
   });
   return {
     stopClaiming: () => worker.stopClaiming(),
@@ -119,7 +117,7 @@ export function buildWorker(
 type PeriodicJob = [name: string, seconds: number, work: () => Promise<unknown>];
 
 function periodicJobs(config: Config, parts: ServiceParts, signal: AbortSignal): PeriodicJob[] {
-  const { db, storage, log, scratch, providers } = parts;
+  const { db, storage, log, providers } = parts;
   const { sendMail } = parts.mailer;
   const mailing = { db, log, sendMail, emailOf: (accountId: string) => emailOf(db, accountId) };
   const markAllExpired = async () => {
@@ -141,11 +139,6 @@ function periodicJobs(config: Config, parts: ServiceParts, signal: AbortSignal):
   const { historyDays } = config;
   if (historyDays !== undefined) {
     jobs.push(['history', 24 * 3600, () => deleteHistory(db, historyDays, signal)]);
-  }
-  if (config.drawsPosters) {
-    const posterMaker = createPosterMaker({ scratch });
-    const draw = () => drawPosters({ db, storage, scratch, posterMaker, log, signal });
-    jobs.push(['posters', 3, draw]);
   }
   return jobs;
 }

@@ -1,7 +1,6 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
-import { setPriority } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -18,8 +17,6 @@ export interface ChildProgram {
   /** The TypeScript file that the child runs; it must call {@link serveParent}. */
   script: URL;
   nodeFlags?: string[];
-  /** Its niceness, from 0 (the default) to 19. */
-  niceness?: number;
 }
 
 export interface ChildWork {
@@ -38,37 +35,30 @@ const MAX_RESULT_CHARACTERS = 512 * 1024;
 const MAX_ERROR_CHARACTERS = 2000;
 
 /** A child process that does one piece of work at a time. */
-export interface Child {
-  /**
-   * Gives it work. After any outcome but `completed`, the child can't be used again.
-   * @throws when the child could not be started (a failure of the service, not of the input)
-   */
-  run(work: ChildWork): Promise<ChildOutcome>;
-  /** Its resident memory; 0 where that can't be read. */
-  residentBytes(): number;
-  /** Kills it. It has ended when this returns. */
-  end(): Promise<void>;
-}
+export type Child = ReturnType<typeof startChild>;
 
 /**
  * Starts a script in a process without our environment variables, except the compile cache, so that
  * untrusted bytes never share a process with secrets. It ends with its parent, even a killed one,
  * because its standard input closes. A process group of its own keeps a Ctrl-C from ending it.
  */
-export function startChild({ script, nodeFlags = [], niceness = 0 }: ChildProgram): Child {
+export function startChild({ script, nodeFlags = [] }: ChildProgram) {
   const child = spawn(process.execPath, [...nodeFlags, fileURLToPath(script)], {
     env: compileCache(),
     detached: true,
     stdio: 'pipe',
   });
-  if (niceness > 0 && child.pid !== undefined) lowerPriority(child.pid, niceness);
   const gone = new Promise<void>((resolve) => {
     child.once('exit', () => resolve());
     child.once('error', () => resolve());
   });
   const exchange = openExchange(child);
   return {
-    async run(work) {
+    /**
+     * Gives it work. After any outcome but `completed`, the child can't be used again.
+     * @throws when the child could not be started (a failure of the service, not of the input)
+     */
+    async run(work: ChildWork): Promise<ChildOutcome> {
       if (work.signal?.aborted) return { kind: 'aborted' };
       const limits = watchLimits(child, work);
       try {
@@ -77,7 +67,9 @@ export function startChild({ script, nodeFlags = [], niceness = 0 }: ChildProgra
         limits.stop();
       }
     },
+    /** Its resident memory; 0 where that can't be read. */
     residentBytes: () => residentBytes(child),
+    /** Kills it. It has ended when this returns. */
     async end() {
       child.kill('SIGKILL');
       await gone;
@@ -89,13 +81,6 @@ export function startChild({ script, nodeFlags = [], niceness = 0 }: ChildProgra
 function compileCache(): NodeJS.ProcessEnv {
   const folder = getCompileCacheDir(); // a subfolder for this version of Node
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: path.dirname(folder) };
-}
-
-/** Ignores a child that is gone and a system that refuses: this only helps other processes. */
-function lowerPriority(pid: number, niceness: number): void {
-  try {
-    setPriority(pid, niceness);
-  } catch {}
 }
 
 export async function runChild(options: ChildOptions): Promise<ChildOutcome> {

@@ -1,25 +1,21 @@
-/** The program of the child processes that measure files or draw posters, one after the other. */
+/** The program of the child processes that measure files, one after the other. */
 import { AV_LOG_QUIET } from 'node-av/constants';
 import { Log } from 'node-av/lib';
 import { serveParent } from '../kernel/child.ts';
 import { type ByteSource, openByteSource } from './byte-source.ts';
 import { decodeImage } from './image/decode-image.ts';
 import { type MeasureRequest, RefusedMedia, StoppedDecode } from './measurement.ts';
-import { drawPoster, type PosterRequest } from './poster/draw-poster.ts';
 import { SNIFF_BYTES, sniff } from './sniff.ts';
 import { decodeVideo } from './video/decode-video.ts';
 
 Log.setLevel(AV_LOG_QUIET);
 await serveParent(async (input) => {
-  const request = input as MeasureRequest | PosterRequest; // of measure.ts or poster.ts
-  const isPoster = 'maxSide' in request;
+  const request = input as MeasureRequest; // of measure.ts
   using file = openByteSource(request.path);
   try {
-    if (isPoster) return { webp: (await drawPoster(file, request)).toString('base64') };
     const { facts, poster } = await decode(file, request);
     return { kind: 'measured', facts, ...(poster && { poster: poster.toString('base64') }) };
   } catch (error) {
-    if (isPoster && error instanceof RefusedMedia) return { refused: error.message };
     if (error instanceof RefusedMedia || error instanceof StoppedDecode) return error.measurement;
     throw error;
   }

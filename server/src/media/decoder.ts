@@ -75,16 +75,17 @@ export function requireSuccess(code: number): void {
 /** The size as displayed: stretches the width by the sample aspect, then applies the rotation. */
 export function displayedSize(frame: Frame, aspect: number): { width: number; height: number } {
   const width = Math.max(1, Math.round(frame.width * aspect));
-  const isTurned = isQuarterTurn(frame.getSideData(AV_FRAME_DATA_DISPLAYMATRIX));
+  const isTurned = quarterTurns(frame) % 2 === 1;
   return isTurned ? { width: frame.height, height: width } : { width, height: frame.height };
 }
 
 /**
- * Whether a display matrix (nine 32-bit numbers, 16.16 fixed point, native byte order; FFmpeg's
- * display.h) swaps rows and columns.
+ * The turn of a frame, 0 to 3, by its display matrix: nine 32-bit numbers, 16.16 fixed point, native
+ * byte order (FFmpeg's libavutil/display.h).
  */
-function isQuarterTurn(matrix: Buffer | null): boolean {
-  if (!matrix || matrix.length < 36) return false;
+export function quarterTurns(frame: Frame): number {
+  const matrix = frame.getSideData(AV_FRAME_DATA_DISPLAYMATRIX);
+  if (!matrix || matrix.length < 36) return 0;
   const [a, b] = [matrix.readInt32LE(0), matrix.readInt32LE(4)];
-  return Math.abs(b) > Math.abs(a);
+  return (Math.round(Math.atan2(b, a) / (Math.PI / 2)) + 4) % 4;
 }

@@ -2,11 +2,7 @@ import type { ChildOutcome } from '../kernel/child.ts';
 import type { ScratchDirectory } from '../kernel/scratch-directory.ts';
 import { report, secondsSince } from '../telemetry/reports.ts';
 import { inSpan } from '../telemetry/tracing.ts';
-import {
-  confinedProgram,
-  createDecodeChildren,
-  type DecodeChildren,
-} from './children/decode-children.ts';
+import { confinedProgram, createDecodeChildren } from './children/decode-children.ts';
 import { createDecodeTurns } from './children/decode-turns.ts';
 import {
   type DecodedFrames,
@@ -24,23 +20,6 @@ export {
   PIXEL_BOUNDS,
 } from './measurement.ts';
 
-export interface Measurer {
-  /**
-   * Decodes one file in a child process, which is killed when it exceeds a bound. Only the bytes
-   * decide its type. With `frames: 'keyframes'`, the other frames of a video are decoded only if the
-   * keyframes leave something in doubt.
-   * @throws for failures of the service (no child, no file), and the signal's reason when aborted
-   */
-  measure(
-    path: string,
-    expected: 'image' | 'video',
-    options?: MeasureOptions,
-  ): Promise<Measurement>;
-  /** Readies a child for a file of this source, expected within a minute: {@link DecodeChildren}. */
-  prepare?(source: string): void;
-  close?(): Promise<void>;
-}
-
 export interface MeasureOptions {
   /** Accounts take turns; all files without an account count as one account's. */
   accountId?: string;
@@ -50,8 +29,8 @@ export interface MeasureOptions {
   rules?: VideoRules;
   /** Which frames of a video are decoded: all, if not given. */
   frames?: DecodedFrames;
-  /** Also makes a poster, its longer side this many pixels, if a decoded frame is good enough. */
-  posterSide?: number;
+  /** Also draws a poster of a video; if that fails, there is none. */
+  drawsPoster?: boolean;
   signal?: AbortSignal | undefined;
 }
 
@@ -73,7 +52,9 @@ const DEFAULTS = {
 /** Signals of a crash, which the file caused. Any other signal came from outside. */
 const FAULTS = ['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SIGTRAP', 'SIGSYS'];
 
-export function createMeasurer({ scratch, ...given }: MeasurerOptions): Measurer {
+export type Measurer = ReturnType<typeof createMeasurer>;
+
+export function createMeasurer({ scratch, ...given }: MeasurerOptions) {
   const limits = { ...DEFAULTS, ...given };
   const turns = createDecodeTurns(limits.concurrency);
   const children = createDecodeChildren({ scratch, programFor: confinedProgram });
@@ -89,18 +70,26 @@ export function createMeasurer({ scratch, ...given }: MeasurerOptions): Measurer
     );
   };
   return {
-    prepare: (source) => children.prepare(source),
-    close: () => children.close(),
-    measure: (file, expected, options = {}) =>
+    /** Readies a child for a file of this source, expected within a minute. */
+    prepare: children.prepare,
+    close: children.close,
+    /**
+     * Decodes one file in a child process, which is killed when it exceeds a bound. Only the bytes
+     * decide its type. With `frames: 'keyframes'`, the other frames of a video are decoded only if
+     * the keyframes leave something in doubt.
+     * @throws for failures of the service (no child, no file), and the signal's reason when aborted
+     */
+    measure: (file: string, expected: 'image' | 'video', options: MeasureOptions = {}) =>
       observed(expected, async () => {
-        const { rules = null, frames = 'all', posterSide = null, signal } = options;
-        const request = { expected, rules, frames, posterSide };
+        const { rules = null, frames = 'all', drawsPoster = false, signal } = options;
+        const request = { expected, rules, frames, drawsPoster };
         const outcome = await run(file, request, options);
         const isPassed = outcome.kind === 'completed' && isMeasured(outcome.result);
         if (frames === 'all' || outcome.kind === 'aborted' || isPassed) {
           return measurementOf(outcome, limits, signal);
         }
-        const full = { ...request, frames: 'all', posterSide: null } as const;
+        const isSafe = outcome.kind === 'completed'; // no crash, which the poster may have caused
+        const full = { ...request, frames: 'all', drawsPoster: drawsPoster && isSafe } as const;
         return measurementOf(await run(file, full, options), limits, signal);
       }),
   };

@@ -23,7 +23,7 @@ export interface MeasureRequest {
   expected: 'image' | 'video';
   rules: VideoRules | null;
   frames: DecodedFrames;
-  posterSide: number | null;
+  drawsPoster: boolean;
 }
 
 /** One sentence each, for clients. */

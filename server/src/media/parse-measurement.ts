@@ -109,7 +109,7 @@ export function parseMeasurement(result: unknown): Measurement {
 }
 
 /** The WebP that a child returned as base64; undefined if it is something else. */
-export function webpOf(text: string): Buffer | undefined {
+function webpOf(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64');
   const sniffed = sniff(bytes);
   const isWebp = sniffed?.kind === 'image' && sniffed.mediaType === 'image/webp';

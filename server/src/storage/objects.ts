@@ -13,7 +13,7 @@ import type { Storage } from './storage.ts';
 
 /**
  * `render`: of the local provider, kept for a day so that it can be archived. `poster`: of an
- * output (`posters.ts`).
+ * output.
  */
 export type ObjectRole = (typeof OBJECT_ROLES)[number];
 
@@ -178,15 +178,12 @@ export async function putRegistered(
 
 const READY = statement(
   'object_ready',
-  `update stored_objects set state = 'ready', delete_after = clock_now() + $2 * interval '1 day',
-     poster_due_at = case when role = 'output' and not exists (
-       select from stored_objects poster where poster.id = any($1) and poster.role = 'poster'
-         and poster.owner_id = stored_objects.owner_id) then clock_now() end
+  `update stored_objects set state = 'ready', delete_after = clock_now() + $2 * interval '1 day'
    where id = any($1) and state = 'writing' returning id`,
 );
 
 /**
- * Makes stored objects `ready`. An output whose poster is not among them is queued for one.
+ * Makes stored objects `ready`.
  * @param retentionDays days until they are deleted; null: until they are marked for deletion
  * @throws when one of them is not `writing`; the transaction must not commit then
  */

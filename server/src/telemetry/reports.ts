@@ -36,7 +36,7 @@ export interface Reports {
   vanished: { role: string };
   /** Reading one file in full, with the wait for a free decoder. */
   decode: { kind: string; outcome: 'measured' | 'stopped' | 'refused' | 'error'; seconds: number };
-  poster: { outcome: 'drawn' | 'refused' | 'void' | 'failed'; seconds: number };
+  poster: { outcome: 'drawn' | 'failed'; seconds: number };
   /** One try to deliver an event; `refused`: the receiver responded, but not with success. */
   webhook: { outcome: 'delivered' | 'refused' | 'unreachable'; seconds: number };
   periodic: { work: string; result: 'done' | 'failed'; seconds: number };

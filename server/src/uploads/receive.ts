@@ -17,7 +17,7 @@ export interface ReceiveDeps {
   db: Database;
   storage: Storage;
   scratch: ScratchDirectory;
-  measurer: Measurer;
+  measurer: Pick<Measurer, 'measure'>;
   space: FreeSpace;
 }
 

@@ -14,7 +14,6 @@ import type {
   Measurer,
   MediaFacts,
 } from '../media/measure.ts';
-import { POSTER_SIDE } from '../media/poster/poster.ts';
 import { OutputGone, type Provider } from '../providers/provider.ts';
 import { markReady } from '../storage/objects.ts';
 import { type OutputFile, withOutputs } from '../storage/outputs.ts';
@@ -37,7 +36,7 @@ export interface ArchiveDeps {
   storage: Storage;
   scratch: ScratchDirectory;
   /** Not the inputs' measurer, which clients' files may keep busy for long. */
-  outputMeasurer: Measurer;
+  outputMeasurer: Pick<Measurer, 'measure'>;
   outputFrames: DecodedFrames;
   drawsPosters: boolean;
   providerOf(task: Task): Provider;
@@ -107,8 +106,7 @@ async function check(deps: ArchiveDeps, task: Task, filePath: string): Promise<M
   const options = {
     accountId: task.account_id,
     source: task.provider,
-    // All test videos look the same.
-    ...(deps.drawsPosters && task.surface !== TEST_SURFACE && { posterSide: POSTER_SIDE }),
+    drawsPoster: deps.drawsPosters && task.surface !== TEST_SURFACE, // test videos look the same
   };
   const measure = (asked: MeasureOptions) =>
     repeatsOutputs
@@ -120,7 +118,7 @@ async function check(deps: ArchiveDeps, task: Task, filePath: string): Promise<M
   return differences.length === 0 ? measured : measure(options);
 }
 
-/** If that fails, the task continues and the poster is drawn again later. */
+/** If that fails, the task completes without its poster. */
 async function storePoster(store: () => Promise<string>): Promise<string | undefined> {
   const startedAt = performance.now();
   const posterId = await store().catch(() => undefined);
@@ -236,19 +234,19 @@ export function outputDifferences(asked: Expectation, facts: MediaFacts): string
 
 const MAX_RESULTS = 100;
 
-const cachedResults = new WeakMap<Measurer, Map<string, Measurement>>();
+const cachedResults = new WeakMap<object, Map<string, Measurement>>();
 
 /** For small videos that repeat: results are cached by the hash of the bytes and the options. */
 async function measureCached(
-  measurer: Measurer,
+  measurer: ArchiveDeps['outputMeasurer'],
   filePath: string,
   options: MeasureOptions,
 ): Promise<Measurement> {
   const cached = cachedResults.get(measurer) ?? new Map<string, Measurement>();
   cachedResults.set(measurer, cached);
-  const { frames, posterSide } = options;
+  const { frames, drawsPoster } = options;
   const bytesHash = hash('sha256', await readFile(filePath));
-  const key = `${frames} ${posterSide} ${bytesHash}`;
+  const key = `${frames} ${drawsPoster} ${bytesHash}`;
   const known = cached.get(key);
   if (known) return known;
   const measurement = await measurer.measure(filePath, 'video', options);

@@ -74,7 +74,7 @@ export function recheckDelaySeconds(
 
 async function readJob(deps: GenerateDeps, task: Task) {
   const provider = deps.providerOf(task);
-  if (!provider.capabilities.repeatsOutputs) deps.outputMeasurer?.prepare?.(task.provider);
+  if (!provider.capabilities.repeatsOutputs) deps.outputMeasurer?.prepare(task.provider);
   const jobId = await jobOf(deps, task);
   return { jobId, status: await provider.read(jobId) };
 }

@@ -26,7 +26,7 @@ export interface IngestDeps {
   storage: Storage;
   scratch: ScratchDirectory;
   guardedFetch: GuardedFetch;
-  measurer: Measurer;
+  measurer: Pick<Measurer, 'measure'>;
 }
 
 class MediaRefused extends Error {

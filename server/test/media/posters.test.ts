@@ -2,19 +2,16 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { afterEach, test } from 'node:test';
+import { after, afterEach, test } from 'node:test';
 import { type Database, first, statement } from '../../src/database/database.ts';
-import { createPosterMaker } from '../../src/media/poster/poster.ts';
+import { createMeasurer } from '../../src/media/measure.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { takeDown } from '../../src/operator/verbs/objects.ts';
 import { posterOf as selectPoster } from '../../src/storage/object-sql.ts';
 import { deleteMarked, markExpired } from '../../src/storage/objects.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { drawPosters } from '../../src/tasks/gallery/draw-posters.ts';
-import { readTask } from '../../src/tasks/task.ts';
-import { archive } from '../../src/worker/archive.ts';
+import { type ArchiveDeps, archive } from '../../src/worker/archive.ts';
 import { openArchiveFixture } from '../archive-fixture.ts';
-import { quiet } from '../database.ts';
 import { sql } from '../task-fixtures.ts';
 import { makeVideo, type TestVideo } from './media-files.ts';
 
@@ -23,9 +20,8 @@ const DAY_SECONDS = 86_400;
 const ACTION = { command: 'objects takedown', actor: 'ada', reason: 'ticket 7' };
 const fixture = await openArchiveFixture('close'); // each test audits
 const { folder, scratch, storage: disk } = fixture;
-const posterMaker = createPosterMaker({ scratch });
-const { signal } = new AbortController();
-const deps = { db: fixture.db, storage: disk, scratch, posterMaker, log: quiet, signal };
+const outputMeasurer = createMeasurer({ scratch });
+after(() => outputMeasurer.close());
 afterEach(() => fixture.database.setClock(0));
 
 async function videoOf(options: TestVideo): Promise<Buffer> {
@@ -35,8 +31,8 @@ async function videoOf(options: TestVideo): Promise<Buffer> {
 }
 
 /** A task that the archive step has completed with these bytes as its video. */
-async function completedTask(bytes: Buffer, storage = disk, poster?: Buffer) {
-  const archiveDeps = fixture.archiveDeps({ bytes, storage, poster });
+async function completedTask(bytes: Buffer, changes: Partial<ArchiveDeps> = {}) {
+  const archiveDeps = fixture.archiveDeps({ bytes, outputMeasurer, ...changes });
   const done = await archive(archiveDeps, await fixture.makeArchivingTask());
   assert.ok(done !== 'postponed' && done.phase === 'completed');
   return { id: done.id, outputId: done.output_object_id ?? '' };
@@ -71,12 +67,6 @@ async function statesOfPosters(taskId: string): Promise<string[]> {
   return rows.map(({ state }) => state);
 }
 
-async function outputRow(id: string): Promise<Record<string, unknown>> {
-  const text = 'select state, poster_tries, poster_due_at from stored_objects where id = $1';
-  const [row] = await sql<Record<string, unknown>>(fixture.db, text, [id]);
-  return row ?? assert.fail();
-}
-
 const PICTURES: [string, TestVideo, [number, number]][] = [
   ['a large video', { width: 1280, height: 720 }, [640, 360]],
   ['a small video, which is not enlarged', { width: 320, height: 180 }, [320, 180]],
@@ -86,145 +76,52 @@ const PICTURES: [string, TestVideo, [number, number]][] = [
   ['WebM', { format: 'webm', codec: 'vp9' }, [320, 180]],
 ];
 
-test('each completed video gets a poster of its size, the newest first', async () => {
-  const tasks = [];
-  for (const [, options] of PICTURES) tasks.push(await completedTask(await videoOf(options)));
-  await drawPosters(deps);
-  for (const [index, [name, , size]] of PICTURES.entries()) {
-    assert.deepEqual(sizeOfWebp(await posterOf(tasks[index]?.id ?? '')), size, name);
-  }
-  const drawn = await sql<{ task_id: string }>(
-    fixture.db,
-    `select owner_id as task_id from stored_objects where role = 'poster' order by created_at`,
-  );
-  assert.deepEqual(
-    drawn.map((poster) => poster.task_id),
-    tasks.map(({ id }) => id).reverse(),
-  );
+for (const [name, options, size] of PICTURES) {
+  test(`a completed video has a poster of its size: ${name}`, async () => {
+    const task = await completedTask(await videoOf(options));
+    assert.deepEqual(sizeOfWebp(await posterOf(task.id)), size);
+  });
+}
+
+for (const outputFrames of ['keyframes', 'all'] as const) {
+  test(`a video that begins in black gets a later frame, by ${outputFrames}`, async () => {
+    const posterBytes = async (filters: string) => {
+      const task = await completedTask(await videoOf({ filters }), { outputFrames });
+      return (await posterOf(task.id)).length;
+    };
+    const plain = await posterBytes('drawbox=color=black:t=fill');
+    const late = await posterBytes('fade=t=in:st=0.3:d=0.1');
+    assert.ok(late > 5 * plain, `${late} and ${plain} bytes`);
+  });
+}
+
+test('a video whose poster can not be drawn completes without one', async () => {
+  const late = { filters: 'fade=t=in:st=0.3:d=0.1', audio: null, codecOptions: { g: '250' } };
+  const bytes = await videoOf(late);
+  const inLaterFrame = bytes.indexOf('mdat') + 3000; // the check decodes only the first, a keyframe
+  bytes.fill(0x5a, inLaterFrame, inLaterFrame + 200);
+  const task = await completedTask(bytes);
+  assert.deepEqual(await statesOfPosters(task.id), []);
 });
 
-test('the poster of the check is ready with its output, and no other one is drawn', async () => {
-  const webp = Buffer.from('RIFF....WEBPVP8 ');
-  const task = await completedTask(await videoOf({}), disk, webp);
-  assert.deepEqual(await posterOf(task.id), webp);
-  await drawPosters(deps);
-  assert.deepEqual(await statesOfPosters(task.id), ['ready']);
-  assert.deepEqual((await audit(fixture.db)).problems, []);
-});
-
-test('a poster of the check that can not be stored is drawn again later', async () => {
-  let puts = 0;
+test('a video whose poster can not be stored completes without it', async () => {
   const storage: Storage = {
     ...disk,
     async put(id, filePath) {
       if (filePath.endsWith('poster')) throw new Error('the disk is broken');
-      puts += 1;
       await disk.put(id, filePath);
     },
   };
-  const task = await completedTask(await videoOf({}), storage, Buffer.from('a poster'));
-  assert.equal(puts, 1);
-  await drawPosters(deps);
-  assert.deepEqual(await statesOfPosters(task.id), ['deleting', 'ready']);
-  assert.deepEqual((await audit(fixture.db)).problems, []);
-});
-
-test('a video that begins in black gets a later frame', async () => {
-  const plain = await completedTask(await videoOf({ filters: 'drawbox=color=black:t=fill' }));
-  const late = await completedTask(await videoOf({ filters: 'fade=t=in:st=0.3:d=0.1' }));
-  await drawPosters(deps);
-  const sizes = [await posterOf(plain.id), await posterOf(late.id)].map(({ length }) => length);
-  assert.ok(Number(sizes[1]) > 5 * Number(sizes[0]), `${sizes} bytes`);
-});
-
-test('a hostile output fails alone: its task stays, and it is not tried again', async () => {
-  const whole = await videoOf({});
-  const garbage = Buffer.concat([whole.subarray(0, 64), Buffer.alloc(5000, 0x5a)]);
-  const tasks = [
-    await completedTask(Buffer.from('<script>alert(1)</script>')),
-    await completedTask(garbage),
-    await completedTask(whole),
-  ];
-  await drawPosters(deps);
-  const posters = await Promise.all(tasks.map(({ id }) => readPoster(fixture.db, id)));
-  assert.deepEqual(posters.map(Boolean), [false, false, true]);
-  for (const { outputId } of tasks) {
-    assert.partialDeepStrictEqual(await outputRow(outputId), {
-      poster_due_at: null,
-      state: 'ready',
-    });
-  }
-  assert.deepEqual((await audit(fixture.db)).problems, []);
-});
-
-test('an output whose file can not be read is tried three times', async () => {
-  const task = await completedTask(await videoOf({}));
-  const open = () => Promise.reject(new Error('the disk is broken'));
-  const storage: Storage = { ...disk, open };
-  for (let turn = 0; turn < 5; turn += 1) {
-    await fixture.database.setClock(turn * 600);
-    await drawPosters({ ...deps, storage });
-  }
-  const tried = { state: 'ready', poster_tries: 3, poster_due_at: null };
-  assert.deepEqual(await outputRow(task.outputId), tried);
-});
-
-test('a disk that is full while a poster is drawn harms neither the task nor later tries', async () => {
-  const task = await completedTask(await videoOf({}));
-  const noSpace = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
-  const full = () => Promise.reject(noSpace);
-  await drawPosters({ ...deps, scratch: { ...deps.scratch, withFolder: full } });
-  await fixture.database.setClock(600);
-  await drawPosters({ ...deps, storage: { ...disk, put: full } });
+  const task = await completedTask(await videoOf({}), { storage });
   assert.deepEqual(await statesOfPosters(task.id), ['deleting']);
-  const { phase, error_code } = await readTask(fixture.db, task.id);
-  assert.deepEqual([phase, error_code], ['completed', null]);
   assert.deepEqual((await audit(fixture.db)).problems, []);
-  await fixture.database.setClock(1200);
-  await drawPosters(deps);
-  await posterOf(task.id);
 });
 
-test('a try that never ends, or ends after a later one, makes no second poster', async () => {
-  const task = await completedTask(await videoOf({}));
-  const late = Promise.withResolvers<void>();
-  const taken = Promise.withResolvers<void>();
-  const storage: Storage = {
-    ...disk,
-    async put(id, filePath) {
-      await disk.put(id, filePath);
-      taken.resolve();
-      await late.promise;
-    },
-  };
-  const first = drawPosters({ ...deps, storage });
-  await taken.promise;
-  await drawPosters(deps);
-  assert.equal(await readPoster(fixture.db, task.id), undefined, 'it is not due yet');
-  await fixture.database.setClock(600);
-  await drawPosters(deps);
-  assert.deepEqual(await statesOfPosters(task.id), ['writing', 'ready']);
-  late.resolve();
-  await first;
-  assert.deepEqual(await statesOfPosters(task.id), ['deleting', 'ready']);
-});
-
-test('a poster goes with its video, also when it is drawn at that moment', async () => {
-  const video = await videoOf({});
-  const [removed, drawing] = [await completedTask(video), await completedTask(video)];
-  const taken = (id: string) => takeDown(fixture.db, ACTION, id);
-  const storage: Storage = {
-    ...disk,
-    async put(id, filePath) {
-      await disk.put(id, filePath);
-      await taken(drawing.id);
-    },
-  };
-  await drawPosters({ ...deps, storage });
-  await taken(removed.id);
-  for (const { id } of [removed, drawing]) {
-    assert.equal(await readPoster(fixture.db, id), undefined);
-  }
+test('a poster goes with its video', async () => {
+  const removed = await completedTask(await videoOf({}));
+  await posterOf(removed.id);
+  await takeDown(fixture.db, ACTION, removed.outputId);
+  assert.equal(await readPoster(fixture.db, removed.id), undefined);
   assert.deepEqual((await audit(fixture.db)).problems, []);
   const revive = `update stored_objects set state = $2 where owner_id = $1 and role = 'poster'`;
   await sql(fixture.db, revive, [removed.id, 'ready']);
@@ -236,13 +133,10 @@ test('a poster goes with its video, also when it is drawn at that moment', async
 
 test('a poster is deleted after the retention of its video', async () => {
   const task = await completedTask(await videoOf({}));
-  await fixture.database.setClock(2 * DAY_SECONDS);
-  await drawPosters(deps);
   await posterOf(task.id);
   await fixture.database.setClock((RETENTION_DAYS + 1) * DAY_SECONDS);
   await markExpired(fixture.db);
   await deleteMarked({ db: fixture.db, storage: disk });
   assert.deepEqual(await statesOfPosters(task.id), ['deleted']);
-  assert.equal((await outputRow(task.outputId)).state, 'deleted');
   assert.deepEqual((await audit(fixture.db)).problems, []);
 });

@@ -37,6 +37,8 @@ const DAMAGED: Measurement = { kind: 'refused', reason: 'undecodable', explanati
 /** A measurer that reads the result from the file, whose content is a word. */
 export function measurerOf(process: Process): Measurer {
   return {
+    prepare: () => {},
+    close: async () => {},
     measure: (path, expected) =>
       process.unit({ label: () => `measure ${expected}` }, async (fault) => {
         if (fault === 'refused') throw new Error('the media child ended without a result');

@@ -10,7 +10,6 @@ import { Page } from '../../ui/page.tsx';
 import { Load } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { NotFound } from '../not-found/not-found.tsx';
-import { awaitsPoster } from '../videos/list.ts';
 import { VideoDetails } from './details.tsx';
 import { Stage } from './stage.tsx';
 
@@ -78,8 +77,7 @@ function useReloads(task: ShownTask | undefined, reload: () => Promise<void>): v
   const { refresh } = useSession();
   const status = task?.status;
   const isLive = status === 'processing';
-  const isAwaited = isLive || (task !== undefined && awaitsPoster(task));
-  useEvery(isAwaited ? EVERY_MS : undefined, () => !document.hidden && reload());
+  useEvery(isLive ? EVERY_MS : undefined, () => !document.hidden && reload());
   useEffect(() => {
     if (isLive) return () => void refresh();
   }, [isLive]);

@@ -48,14 +48,12 @@ export function useReturningList(filters: Filters): LoadedList<VideoItem> {
 }
 
 const EVERY_MS = 4000;
-/** A poster may appear this long after its video is completed. */
-const POSTER_MS = 20_000;
 
 export function useLive(items: VideoItem[] | undefined): VideoItem[] | undefined {
   const [fresh, setFresh] = useState<Map<string, VideoItem>>(new Map());
   const mode = useMode();
   const current = items?.map((item) => fresh.get(item.id) ?? item);
-  const isWaiting = current?.some((item) => item.status === 'processing' || awaitsPoster(item));
+  const isWaiting = current?.some((item) => item.status === 'processing');
   useEvery(isWaiting ? EVERY_MS : undefined, async () => {
     if (document.hidden) return;
     const query = { mode, limit: '100' };
@@ -63,12 +61,4 @@ export function useLive(items: VideoItem[] | undefined): VideoItem[] | undefined
     if (list) setFresh(new Map(list.items.map((item) => [item.id, item])));
   });
   return current;
-}
-
-export function awaitsPoster(
-  item: Pick<VideoItem, 'surface' | 'video_url' | 'poster_url' | 'updated_at'>,
-) {
-  if (item.surface === 'test') return false; // samples have none
-  const { video_url: video, poster_url: poster, updated_at: at } = item;
-  return video !== null && poster === null && Date.now() - Date.parse(at) < POSTER_MS;
 }

@@ -3,7 +3,6 @@ import type { VideoItem } from '../../../../server/src/site/tasks/gallery.ts';
 import { Status, TestMark } from '../../ui/badge.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { awaitsPoster } from './list.ts';
 
 /** Hovering for less than this starts no video. */
 const PREVIEW_MS = 300;
@@ -69,8 +68,7 @@ function isDeleted({ status, video_url: url }: VideoItem): boolean {
 function withoutPicture(item: VideoItem): string {
   if (item.status === 'processing') return item.label;
   if (item.status === 'failed') return item.failed_because ?? 'No video';
-  if (isDeleted(item)) return 'The video was deleted';
-  return awaitsPoster(item) ? 'Its picture is being drawn' : 'No picture';
+  return isDeleted(item) ? 'The video was deleted' : 'No picture';
 }
 
 /** Keeps the first link: each read of the list has a new one, which would restart the video. */

@@ -186,7 +186,7 @@ export const METRICS = {
   ),
   framewright_poster_seconds: histogram(
     ['outcome'],
-    'Seconds that a try to draw a poster took, by outcome: drawn, refused, void or failed',
+    'Seconds that storing a poster took, by outcome: drawn or failed',
     STEP,
   ),
   framewright_objects_to_delete: databaseGauge(

@@ -6,7 +6,7 @@ import { invalidRequest } from '../../kernel/errors.ts';
 import { limitSchema } from '../../requests/routes.ts';
 import { VideoTaskSchema, videoTask } from '../../requests/video-task.ts';
 import type { Links } from '../../storage/links.ts';
-import { type Cursor, listAccountTasks, parseCursor } from '../../tasks/gallery/account-tasks.ts';
+import { type Cursor, listAccountTasks, parseCursor } from '../../tasks/account-tasks.ts';
 import { callerOf, endpoint } from './endpoint.ts';
 import { EXAMPLE_TASK, errorResponses } from './schemas.ts';
 

@@ -21,22 +21,13 @@ const IDLE_SECONDS = 5;
 const PREPARED_SECONDS = 60;
 const MAX_IDLE = 2;
 
-export interface DecodeChildren {
+interface SourceFile {
+  path: string;
   /**
-   * Lets a child decode a file.
-   * @param source who made the file. Files of different sources never share a child: a file that
-   *   takes over its child can only falsify measurements of the same source. Without one, the child
-   *   ends.
-   * @throws when there is no file, or the child could not be started
+   * Who made the file. Files of different sources never share a child: a file that takes over its
+   * child can only falsify measurements of the same source. Without one, the child ends.
    */
-  run(file: { path: string; source: string | undefined }, work: DecodeWork): Promise<ChildOutcome>;
-  /**
-   * Starts a child for an expected file of this source and keeps it for a minute, unless one is
-   * idle.
-   */
-  prepare(source: string): void;
-  /** Ends idle children, which keep a stopping process alive, and busy ones later. */
-  close(): Promise<void>;
+  source: string | undefined;
 }
 
 interface DecodeWork extends Omit<ChildWork, 'input'> {
@@ -54,15 +45,17 @@ interface DecodeChild {
   end(): Promise<void>;
 }
 
+interface ChildrenOptions {
+  scratch: Pick<ScratchDirectory, 'withFolder'>;
+  /** Makes a child's flags for its folder. */
+  programFor(folder: string): ChildProgram;
+}
+
 /**
  * Keeps children for a few seconds for more files of the same source: starting one takes longer
  * than decoding a small video.
- * @param options.programFor makes a child's flags for its folder
  */
-export function createDecodeChildren(options: {
-  scratch: Pick<ScratchDirectory, 'withFolder'>;
-  programFor(folder: string): ChildProgram;
-}): DecodeChildren {
+export function createDecodeChildren(options: ChildrenOptions) {
   const idle = new Map<DecodeChild, NodeJS.Timeout>();
   /** How many children of a source start or work, and until when its next file is expected. */
   const busy = new Map<string | undefined, number>();
@@ -80,19 +73,16 @@ export function createDecodeChildren(options: {
     }
   };
 
-  const takeIdle = (source: string | undefined): DecodeChild | undefined => {
-    const found = [...idle].find(([child]) => source !== undefined && child.source === source);
-    if (!found) return undefined;
-    const [child, timer] = found;
-    clearTimeout(timer);
+  const removeIdle = (child: DecodeChild) => {
+    clearTimeout(idle.get(child));
     idle.delete(child);
     return child;
   };
-  const endIdle = (child: DecodeChild) => {
-    clearTimeout(idle.get(child));
-    idle.delete(child);
-    return child.end();
+  const takeIdle = (source: string | undefined) => {
+    const found = [...idle.keys()].find((child) => source !== undefined && child.source === source);
+    return found && removeIdle(found);
   };
+  const endIdle = (child: DecodeChild) => removeIdle(child).end();
   const keep = async (child: DecodeChild) => {
     if (isClosed) return child.end();
     const seconds =
@@ -124,8 +114,8 @@ export function createDecodeChildren(options: {
       await (isKept ? keep(child) : child.end());
     }
   };
-  const run: DecodeChildren['run'] = async ({ path: filePath, source }, work) => {
-    if (work.signal?.aborted) return { kind: 'aborted' };
+  const run = async ({ path: filePath, source }: SourceFile, work: DecodeWork) => {
+    if (work.signal?.aborted) return { kind: 'aborted' } as const;
     const used = takeIdle(source);
     if (used) {
       const outcome = await runIn(used, filePath, work);
@@ -134,8 +124,11 @@ export function createDecodeChildren(options: {
     return runIn(await open(options, source), filePath, work);
   };
   return {
-    run: (file, work) => whileBusy(file.source, () => run(file, work)),
-    prepare(source) {
+    /** Lets a child decode a file. @throws when there is no file, or no child could be started */
+    run: (file: SourceFile, work: DecodeWork): Promise<ChildOutcome> =>
+      whileBusy(file.source, () => run(file, work)),
+    /** Starts a child for an expected file and keeps it for a minute, unless one is idle. */
+    prepare(source: string) {
       expected.set(source, performance.now() + PREPARED_SECONDS * 1000);
       const waiting = takeIdle(source);
       if (waiting) void keep(waiting);
@@ -143,6 +136,7 @@ export function createDecodeChildren(options: {
       const opening = whileBusy(source, async () => keep(await open(options, source)));
       opening.catch(() => {}); // the next file starts a child, and reports why it can't
     },
+    /** Ends idle children, which keep a stopping process alive, and busy ones later. */
     async close() {
       isClosed = true;
       await Promise.all([...idle.keys()].map(endIdle));
@@ -156,7 +150,7 @@ function mayBlameEarlierFile({ kind }: ChildOutcome): boolean {
 }
 
 async function open(
-  { scratch, programFor }: Parameters<typeof createDecodeChildren>[0],
+  { scratch, programFor }: ChildrenOptions,
   source: string | undefined,
 ): Promise<DecodeChild> {
   const ended = Promise.withResolvers<void>();

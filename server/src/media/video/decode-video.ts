@@ -4,13 +4,13 @@ import type { ByteSource } from '../byte-source.ts';
 import { displayedSize } from '../decoder.ts';
 import {
   type DecodedFrames,
+  type MeasureRequest,
   type MediaFacts,
   RefusedMedia,
   StoppedDecode,
   type VideoFacts,
   type VideoRules,
 } from '../measurement.ts';
-import { createPosterChoice, type PosterChoice } from '../poster/poster-choice.ts';
 import {
   audioStream,
   closeContainer,
@@ -26,18 +26,14 @@ import {
 } from './demuxer.ts';
 import { matroskaIsWhole, matroskaMediaType } from './matroska.ts';
 import { movIsWhole, movMediaType, movRefersOutside } from './mov.ts';
+import { createPosterChoice, drawPoster, type PosterChoice } from './poster.ts';
 import { createTimeline } from './timeline.ts';
 
-interface VideoOptions {
-  /** null when the caller accepts every size and duration. */
-  rules: VideoRules | null;
-  frames: DecodedFrames;
-  posterSide: number | null;
-}
+type VideoOptions = Pick<MeasureRequest, 'rules' | 'frames' | 'drawsPoster'>;
 
 interface DecodedVideo {
   facts: MediaFacts;
-  /** A WebP; null when not wanted, or when no decoded early frame is good enough. */
+  /** A WebP; null when not wanted, or when it can't be drawn. */
   poster: Buffer | null;
 }
 
@@ -61,7 +57,11 @@ export async function decodeVideo(
   const { facts, poster } = await decodeStreams(input, options);
   await closeContainer(input); // after a refusal, the process decodes no other file
   const mediaType = container === 'mov' ? movMediaType(file) : matroskaMediaType(file);
-  return { facts: { ...facts, mediaType }, poster };
+  const mayHaveBetter = options.drawsPoster && options.frames === 'keyframes' && !poster;
+  return {
+    facts: { ...facts, mediaType },
+    poster: mayHaveBetter ? await drawPoster(file, container) : poster,
+  };
 }
 
 async function decodeStreams(input: FormatContext, options: VideoOptions) {
@@ -99,10 +99,10 @@ async function decodeStreams(input: FormatContext, options: VideoOptions) {
 const DECODES_ALL: ReadonlySet<string> = new Set(['vp9']);
 const POSTER_SECONDS = 2;
 
-async function createPicture(stream: Stream, { rules, frames, posterSide }: VideoOptions) {
+async function createPicture(stream: Stream, { rules, frames, drawsPoster }: VideoOptions) {
   const decoder = await openVideoDecoder(stream, frames);
   const shown = createTimeline();
-  let choice = posterSide === null ? null : createPosterChoice({ stream, maxSide: posterSide });
+  let choice: PosterChoice | null = drawsPoster ? createPosterChoice(stream) : null;
   let size: { coded: string; width: number; height: number } | null = null;
   const onFrame = (frame: Frame) => {
     const coded = `${frame.width}x${frame.height}`;
@@ -133,7 +133,7 @@ async function createPicture(stream: Stream, { rules, frames, posterSide }: Vide
       return { width: size.width, height: size.height };
     },
     shown,
-    poster: () => posterOf(choice),
+    poster: () => posterOf(choice, frames),
   };
 }
 
@@ -147,9 +147,13 @@ function isOffered(choice: PosterChoice, frame: Frame, atSeconds: number): boole
   }
 }
 
-async function posterOf(choice: PosterChoice | null): Promise<Buffer | null> {
+/** By keyframes only one that is no plain area: a frame after it may be better. */
+async function posterOf(
+  choice: PosterChoice | null,
+  frames: DecodedFrames,
+): Promise<Buffer | null> {
   try {
-    return choice?.isGood() ? await choice.picture() : null;
+    return choice && (frames === 'all' || choice.isGood()) ? await choice.picture() : null;
   } catch {
     return null;
   }

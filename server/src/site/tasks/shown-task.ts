@@ -3,7 +3,7 @@ import { ApiError } from '../../kernel/errors.ts';
 import { type TaskMovement, taskMovements } from '../../ledger/statement.ts';
 import { cancelForOwner, deleteOutputOf, type EndDeps } from '../../requests/end-task.ts';
 import type { Links } from '../../storage/links.ts';
-import { readTaskRecord, type TaskRecord } from '../../tasks/gallery/account-tasks.ts';
+import { readTaskRecord, type TaskRecord } from '../../tasks/account-tasks.ts';
 import { publicColumns, readOwned, type Task } from '../../tasks/task.ts';
 import { type AsJson, siteRoute } from '../route.ts';
 import { type ShowDeps, videoItem } from './gallery.ts';

@@ -3,7 +3,7 @@ import { listKeys } from '../../accounts/api-keys.ts';
 import type { Database } from '../../database/database.ts';
 import { type ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { csvLine } from '../../kernel/text/csv.ts';
-import { accountUsage, type UsageRow } from '../../tasks/gallery/account-tasks.ts';
+import { accountUsage, type UsageRow } from '../../tasks/account-tasks.ts';
 import { ModeSchema, type PageDeps, type ResultOf, siteRoute } from '../route.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,51 +1,52 @@
-import {
-  AV_FRAME_DATA_DISPLAYMATRIX,
-  AV_PIX_FMT_YUV420P,
-  AVERROR_EAGAIN,
-  FF_ENCODER_LIBWEBP,
-} from 'node-av/constants';
+import { AV_PIX_FMT_YUV420P, AVERROR_EAGAIN, FF_ENCODER_LIBWEBP } from 'node-av/constants';
 import {
   Codec,
   CodecContext,
   Dictionary,
   FilterGraph,
+  type FormatContext,
   Frame,
   Packet,
   Rational,
   type Stream,
 } from 'node-av/lib';
-import { requireSuccess } from '../decoder.ts';
+import type { ByteSource } from '../byte-source.ts';
+import { quarterTurns, requireSuccess } from '../decoder.ts';
 import { RefusedMedia } from '../measurement.ts';
-import { sampleAspect } from '../video/demuxer.ts';
+import {
+  closeContainer,
+  openContainer,
+  openVideoDecoder,
+  packets,
+  sampleAspect,
+  videoStream,
+} from './demuxer.ts';
+
+/** The longer side in pixels; a smaller video is not enlarged. */
+const MAX_SIDE = 640;
 
 /** Later frames are ignored: two seconds, at 24 frames a second. */
 const MAX_FRAMES = 48;
 /** The least standard deviation of the brightness (0 to 255) of a frame that shows something. */
 const MIN_DEVIATION = 12;
 
-export interface PosterChoice extends Disposable {
-  /** @throws RefusedMedia when the frame can't be scaled */
-  offer(frame: Frame): void;
-  /** Whether the best frame so far is not a plain area, which ends the search. */
-  isGood(): boolean;
-  isMade(): boolean;
-  /** The chosen frame as a small WebP. @throws RefusedMedia when no frame was offered */
-  picture(): Promise<Buffer>;
-}
+export type PosterChoice = ReturnType<typeof createPosterChoice>;
 
 /** Keeps the least plain of the offered frames, each scaled first, until one is good enough. */
-export function createPosterChoice(options: { stream: Stream; maxSide: number }): PosterChoice {
+export function createPosterChoice(stream: Stream) {
   let best: { frame: Frame; deviation: number } | undefined;
   let offered = 0;
+  /** Whether the best frame so far is not a plain area, which ends the search. */
   const isGood = () => (best?.deviation ?? 0) >= MIN_DEVIATION;
   const isMade = () => offered >= MAX_FRAMES || isGood();
   return {
     isGood,
     isMade,
-    offer(frame) {
+    /** @throws RefusedMedia when the frame can't be scaled */
+    offer(frame: Frame) {
       if (isMade()) return;
       offered += 1;
-      const small = scale(frame, options);
+      const small = scale(frame, stream);
       const deviation = brightnessDeviation(small);
       if (best && best.deviation >= deviation) small.free();
       else {
@@ -53,12 +54,40 @@ export function createPosterChoice(options: { stream: Stream; maxSide: number })
         best = { frame: small, deviation };
       }
     },
+    /** The chosen frame as a small WebP. @throws RefusedMedia when no frame was offered */
     async picture() {
       if (!best) throw new RefusedMedia('undecodable');
       return encodeWebp(best.frame);
     },
     [Symbol.dispose]: () => best?.frame.free(),
   };
+}
+
+/**
+ * Draws the first frame that is not a plain area, else the least plain one of the first two
+ * seconds. Null if it can't be drawn: that is no reason to refuse the video.
+ */
+export async function drawPoster(file: ByteSource, container: 'mov' | 'matroska') {
+  try {
+    const input = await openContainer(file, container, true);
+    const picture = await chooseIn(input);
+    await closeContainer(input);
+    return picture;
+  } catch {
+    return null;
+  }
+}
+
+async function chooseIn(input: FormatContext): Promise<Buffer> {
+  const stream = videoStream(input);
+  using decoder = await openVideoDecoder(stream, 'all');
+  using choice = createPosterChoice(stream);
+  for await (const packet of packets(input, [stream.index])) {
+    decoder.decode(packet, choice.offer);
+    if (choice.isMade()) break;
+  }
+  if (!choice.isMade()) decoder.decode(null, choice.offer);
+  return await choice.picture();
 }
 
 /** The standard deviation of the brightness. Getters call into FFmpeg's binding. */
@@ -81,16 +110,16 @@ function brightnessDeviation(frame: Frame): number {
 /** WebP viewers assume BT.601. */
 const COLOURS = 'out_color_matrix=bt601:out_range=tv';
 
-/** A frame as it is displayed, upright, as large as `maxSide` allows. The caller frees it. */
-function scale(frame: Frame, { stream, maxSide }: { stream: Stream; maxSide: number }): Frame {
+/** A frame as it is displayed, upright, as large as a poster may be. The caller frees it. */
+function scale(frame: Frame, stream: Stream): Frame {
   const displayedWidth = frame.width * sampleAspect(stream, frame);
-  const factor = Math.min(1, maxSide / Math.max(displayedWidth, frame.height));
+  const factor = Math.min(1, MAX_SIDE / Math.max(displayedWidth, frame.height));
   const [width, height] = [displayedWidth, frame.height].map((side) => even(side * factor));
   const steps = [
     `buffer@in=video_size=${frame.width}x${frame.height}:pix_fmt=${frame.format}` +
       `:time_base=1/24:colorspace=${frame.colorSpace}:range=${frame.colorRange}`,
     `scale=${width}:${height}:${COLOURS}`,
-    ...uprightFilters(frame.getSideData(AV_FRAME_DATA_DISPLAYMATRIX)),
+    ...(UPRIGHT[quarterTurns(frame)] ?? []),
     'format=yuv420p,setsar=1,buffersink@out',
   ];
   using graph = new FilterGraph();
@@ -110,15 +139,8 @@ function even(side: number): number {
   return Math.max(2, 2 * Math.round(side / 2));
 }
 
+/** The filters that undo so many quarter turns. */
 const UPRIGHT = [[], ['transpose=clock'], ['hflip', 'vflip'], ['transpose=cclock']];
-
-/** The filters that undo a turn by a display matrix (FFmpeg's libavutil/display.h). */
-function uprightFilters(matrix: Buffer | null): string[] {
-  if (!matrix || matrix.length < 36) return [];
-  const [a, b] = [matrix.readInt32LE(0), matrix.readInt32LE(4)];
-  const turns = Math.round(Math.atan2(b, a) / (Math.PI / 2));
-  return UPRIGHT[(turns + 4) % 4] ?? [];
-}
 
 /**
  * `quality` is out of 100. Level 2 takes half the time of the usual 4, and the same number of

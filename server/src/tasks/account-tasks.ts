@@ -1,8 +1,8 @@
-import { type Database, namedStatement, queryFirst } from '../../database/database.ts';
-import { readIsoTime } from '../../kernel/text/iso-time.ts';
-import { TEST_SURFACE } from '../../ledger/transfer.ts';
-import { hasReadyFile, objectsOfTask, posterOf } from '../../storage/object-sql.ts';
-import { HISTORY_OF_TASK, type Phase, TASK_COLUMNS, type Task } from '../task.ts';
+import { type Database, namedStatement, queryFirst } from '../database/database.ts';
+import { readIsoTime } from '../kernel/text/iso-time.ts';
+import { TEST_SURFACE } from '../ledger/transfer.ts';
+import { hasReadyFile, objectsOfTask, posterOf } from '../storage/object-sql.ts';
+import { HISTORY_OF_TASK, type Phase, TASK_COLUMNS, type Task } from './task.ts';
 
 export interface ListedTask {
   id: string;

@@ -48,14 +48,14 @@ function objectOf(properties: object, required: string[] = []): JsonSchemaType {
 
 const ERROR = {
   code: { type: 'string', description: 'Why the call was refused' },
-  message: { type: 'string', description: 'The same as a sentence' },
-  charged: { type: 'string', description: 'no, refunded, or reserved, also if it is not known' },
-  retry: { type: 'string', description: 'same_key and new_key are of the request_id; never' },
+  message: { type: 'string', description: 'The reason, as a sentence' },
+  charged: { type: 'string', description: 'no, refunded or reserved, which may also mean unknown' },
+  retry: { type: 'string', description: 'The request_id for a retry: same_key, new_key or never' },
   task_id: { type: 'string', description: 'The task that the call is about' },
-  request_id: { type: 'string', description: 'Of generate_video' },
-  retry_after_seconds: { type: 'number', description: 'When the next call passes' },
+  request_id: { type: 'string', description: 'The request_id of generate_video' },
+  retry_after_seconds: { type: 'number', description: 'How long to wait before the next call' },
   credits: { type: 'integer', description: 'The price' },
-  max_credits: { type: 'integer', description: 'What generate_video was allowed' },
+  max_credits: { type: 'integer', description: 'The limit that generate_video was given' },
   x_request_id: { type: 'string', description: 'For a report to the operator' },
 };
 

@@ -58,7 +58,7 @@ export const GenerationBodySchema = Type.Object(
       Type.Integer({ ...numberIn(DURATION_SECONDS), default: 5, description: 'Seconds' }),
     ),
     resolution: Type.Optional(
-      Type.Enum(RESOLUTIONS, { default: '720p', description: 'Not every model offers each' }),
+      Type.Enum(RESOLUTIONS, { default: '720p', description: 'Not every model offers all' }),
     ),
     image_url: Type.Optional(addressOf('The first frame')),
     end_image_url: Type.Optional(addressOf('The last frame')),

@@ -41,8 +41,8 @@ export const VideoTaskSchema = Type.Object(
     status: Type.Enum(['processing', 'completed', 'failed'], {
       description: 'completed and failed are final',
     }),
-    model: Type.Enum(MODELS, { description: 'Of the request' }),
-    mode: Type.Enum(MODES, { description: 'Of the request' }),
+    model: Type.Enum(MODELS, { description: 'The model of the request' }),
+    mode: Type.Enum(MODES, { description: 'The mode of the request' }),
     credits_used: Type.Integer({ minimum: 0, description: 'Credits charged for the task' }),
     credits_refunded: Type.Integer({ minimum: 0, description: 'Credits returned to the balance' }),
     output: OutputSchema,

@@ -21,7 +21,7 @@ export const WEBHOOK_FIELDS = {
     minItems: 1,
     maxItems: EVENT_TYPES.length,
     uniqueItems: true,
-    description: 'What it hears of',
+    description: 'The events that it gets',
   }),
   description: Type.String({
     maxLength: 200,

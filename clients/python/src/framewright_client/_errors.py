@@ -25,7 +25,7 @@ class FramewrightError(Exception):
     task_id: str | None
     """The task, if one was created."""
     charged: Charged
-    """What became of the credits of this call. `reserved`: also if that is not known."""
+    """What became of the credits of this call. `reserved` also if that is unknown."""
     retry: Retry
     """Which Idempotency-Key the same call may be made with again."""
 
@@ -96,7 +96,7 @@ class PermissionDeniedError(ApiError):
 
 
 class NotFoundError(ApiError):
-    """404, 410: not there, or not any more."""
+    """404, 410: does not exist, or no longer."""
 
 
 class ConflictError(ApiError):

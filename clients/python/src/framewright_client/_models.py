@@ -54,9 +54,9 @@ class VideoTask(Result):
     status: Status
     """completed and failed are final."""
     model: ModelId
-    """Of the request."""
+    """The model of the request."""
     mode: Mode
-    """Of the request."""
+    """The mode of the request."""
     credits_used: int
     """Credits charged for the task."""
     credits_refunded: int
@@ -86,15 +86,15 @@ class Quote(Result):
     credits: int
     """What a create with this body reserves."""
     credits_per_second: int
-    """Of the output and of the reference videos."""
+    """Per second of the output and of the reference videos."""
     output_seconds: int
-    """Of the video."""
+    """The length of the video."""
     reference_seconds: int
-    """Of all reference videos together, as declared."""
+    """The length of all reference videos together, as declared."""
     available_credits: int
     """Paid credits that the API can spend now."""
     enough: bool
-    """Whether they, and the monthly cap of the API key, suffice for a create now."""
+    """Whether these and the monthly cap of the API key suffice for a create now."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Upload(Result):
     url: str
     """For the media fields of a create of the same account. Nobody can fetch it."""
     expires_at: str
-    """When the file is deleted. Each use makes it a day from then."""
+    """When the file is deleted. Each use sets it to a day after that."""
     kind: Literal["image", "video"]
     """What the bytes are."""
     media_type: str
@@ -136,7 +136,7 @@ class Upload(Result):
     height: int | None
     """Pixels as displayed."""
     duration_seconds: float | None
-    """Of a video, not rounded. reference_video_durations takes it rounded."""
+    """The length of a video, not rounded. Round it for reference_video_durations."""
 
 
 @dataclass(frozen=True)
@@ -152,9 +152,9 @@ class Model:
     id: str
     """Its name in a request."""
     resolutions: list[str]
-    """That it offers."""
+    """The resolutions that it offers."""
     credits_per_second: CreditsPerSecond
-    """Of the output. `referenced`: with reference videos, whose seconds count as well."""
+    """Per second of the output. `referenced`: with reference videos, whose seconds count too."""
 
 
 @dataclass(frozen=True)
@@ -178,21 +178,21 @@ class Bounds:
 @dataclass(frozen=True)
 class MediaRules:
     max_total_bytes: int
-    """Of all files together."""
+    """All files together."""
     max_reference_images: int
     """Images."""
     max_reference_videos: int
     """Videos."""
     reference_video_seconds: Bounds
-    """Of each reference video."""
+    """The length of each reference video."""
     max_total_reference_seconds: int
-    """Of all reference videos together."""
+    """All reference videos together."""
     reference_video_short_side: Bounds
     """Pixels of the shorter side, as displayed."""
     max_image_pixels: int
-    """Width by height."""
+    """Width times height."""
     max_video_pixels: int
-    """Width by height."""
+    """Width times height."""
 
 
 @dataclass(frozen=True)
@@ -206,11 +206,11 @@ class ModelCatalog(Result):
     aspect_ratios: list[str]
     """Width to height."""
     prompt_characters: Bounds
-    """Of a prompt. All bounds are included."""
+    """The length of a prompt. All bounds are included."""
     duration_seconds: Bounds
-    """Of the video."""
+    """The length of the video."""
     media: MediaRules
-    """Of the files of a request."""
+    """Limits on the files of a request."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class CreditMovement:
     created_at: str
     """When they moved."""
     kind: str
-    """Of the credits: paid."""
+    """The kind of credits: paid."""
     reason: str
     """reserve: set aside for the task; capture: spent, because it was completed; refund:
     returned to the balance, because it failed."""
@@ -235,7 +235,7 @@ class TaskLedger(Result):
 @dataclass(frozen=True)
 class PresignedRequest:
     method: Literal["PUT"]
-    """Of the request that sends the bytes."""
+    """The method of the request that sends the bytes."""
     url: str
     """Where to send the bytes, without a key."""
     headers: dict[str, str]
@@ -261,13 +261,13 @@ class WebhookEndpoint(Result):
     id: str
     """The id of the endpoint."""
     mode: Literal["live", "test"]
-    """Whether it hears of live or of test tasks."""
+    """Whether it gets live or test events."""
     url: str | None
     """Where events are sent; None: they are only kept in the log."""
     description: str | None
     """What its owner calls it."""
     events: list[Event]
-    """What it hears of."""
+    """The events that it gets."""
     created_at: str | None
     """When it was made."""
     disabled_at: str | None
@@ -312,7 +312,7 @@ class WebhookDelivery:
     event_id: str
     """The same in each try, and in the header webhook-id."""
     type: str
-    """Of the event, such as task.completed."""
+    """The type of the event, such as task.completed."""
     task_id: str | None
     """The task that the event is about."""
     data: dict[str, Any] | None
@@ -322,7 +322,7 @@ class WebhookDelivery:
     state: Literal["waiting", "delivered", "failed", "logged"]
     """failed: no further try is made. logged: the endpoint had no url, so nothing is sent."""
     next_attempt_at: str | None
-    """When it is sent next; None: not any more."""
+    """When it is sent next; None: no further tries."""
     attempts: list[WebhookAttempt]
     """The oldest first."""
 
@@ -342,7 +342,7 @@ class WebhookEventId(Result):
 
 
 class VideoFields(TypedDict, total=False):
-    """What a video is made of, beside its prompt. A field that is None is not sent."""
+    """What a video is made of, besides its prompt. A field that is None is not sent."""
 
     mode: Mode | None
     """image-to-video takes image_url (required) and end_image_url; media-to-video takes the
@@ -354,7 +354,7 @@ class VideoFields(TypedDict, total=False):
     duration: int | None
     """Seconds."""
     resolution: Literal["480p", "720p", "1080p", "4k"] | None
-    """Not every model offers each."""
+    """Not every model offers all."""
     image_url: Media | None
     """The first frame: HTTPS, or an upload."""
     end_image_url: Media | None
@@ -378,7 +378,7 @@ class ListFilter(TypedDict, total=False):
     """Which tasks a list has."""
 
     status: Status | None
-    """Only tasks with it."""
+    """Only tasks in this state."""
     model: ModelId | None
     """Only tasks of this model."""
     created_after: datetime | str | None
@@ -386,7 +386,7 @@ class ListFilter(TypedDict, total=False):
     created_before: datetime | str | None
     """Only tasks created before this time."""
     limit: int | None
-    """Tasks of a page."""
+    """Tasks per page."""
 
 
 MEDIA_FIELDS = ("image_url", "end_image_url", "reference_image_urls", "reference_video_urls")

@@ -141,7 +141,7 @@ const REPLAYED = {
 const PREFERENCE = {
   'Preference-Applied': {
     type: 'string',
-    description: 'With Prefer: wait=N: how long the response was willing to wait for the end.',
+    description: 'With Prefer: wait=N: how long the service would wait for the task to end.',
   },
 };
 const CACHED = {

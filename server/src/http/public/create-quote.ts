@@ -21,12 +21,12 @@ const Count = (description: string) => Type.Integer({ minimum: 0, description })
 const QuoteSchema = Type.Object(
   {
     credits: Count('What a create with this body reserves'),
-    credits_per_second: Count('Of the output and of the reference videos'),
-    output_seconds: Count('Of the video'),
-    reference_seconds: Count('Of all reference videos together, as declared'),
+    credits_per_second: Count('Per second of the output and of the reference videos'),
+    output_seconds: Count('The length of the video'),
+    reference_seconds: Count('The length of all reference videos together, as declared'),
     available_credits: Count('Paid credits that the API can spend now'),
     enough: Type.Boolean({
-      description: 'Whether they, and the monthly cap of the API key, suffice for a create now',
+      description: 'Whether these and the monthly cap of the API key suffice for a create now',
     }),
   },
   { title: 'Quote' },

@@ -46,7 +46,7 @@ export const cancelTaskOfCaller = endpoint<EndDeps & { gate: KeyGate }>('POST /t
   summary: 'Cancel a task; its credits are refunded if no video will be made',
   params: TaskParamsSchema,
   response: {
-    200: { description: 'What became of the cancel.', ...CancelSchema, examples: [EXAMPLE] },
+    200: { description: 'The outcome of the cancel.', ...CancelSchema, examples: [EXAMPLE] },
     ...errorResponses(400, 401, 404, 413, 429, 503),
     ...conflictResponse('not_cancellable', 'The task is held, or it has ended.'),
   },

@@ -152,7 +152,7 @@ const REASONS = {
 const MovementSchema = Type.Object(
   {
     created_at: Type.String({ format: 'date-time', description: 'When they moved' }),
-    kind: Type.String({ description: 'Of the credits: paid, or test for a test key' }),
+    kind: Type.String({ description: 'The kind of credits: paid, or test for a test key' }),
     reason: Type.String({
       description: Object.entries(REASONS)
         .map((words) => words.join(': '))

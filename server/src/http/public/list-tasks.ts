@@ -16,14 +16,14 @@ const TimeSchema = (description: string) =>
 const QuerySchema = Type.Object(
   {
     status: Type.Optional(
-      Type.Enum(['processing', 'completed', 'failed'], { description: 'Only tasks with it' }),
+      Type.Enum(['processing', 'completed', 'failed'], { description: 'Only tasks in this state' }),
     ),
     model: Type.Optional(Type.Enum(MODELS, { description: 'Only tasks of this model' })),
     created_after: TimeSchema('Only tasks created at this time or later'),
     created_before: TimeSchema('Only tasks created before this time'),
-    limit: limitSchema({ default: 20, description: 'Tasks of a page' }),
+    limit: limitSchema({ default: 20, description: 'Tasks per page' }),
     cursor: Type.Optional(
-      Type.String({ maxLength: 400, description: 'The next_cursor of the page before' }),
+      Type.String({ maxLength: 400, description: 'The next_cursor of the previous page' }),
     ),
   },
   { additionalProperties: false },

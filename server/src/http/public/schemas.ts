@@ -18,12 +18,12 @@ const ErrorDetailsSchema = Type.Object(
   {
     charged: Type.Optional(
       Type.Enum(['no', 'reserved', 'refunded'], {
-        description: 'Of a create: what became of its credits; reserved also if it is not known',
+        description: 'For a create: what happened to its credits; reserved also if that is unknown',
       }),
     ),
     retry: Type.Optional(
       Type.Enum(['same_key', 'new_key', 'never'], {
-        description: 'Of a create: the Idempotency-Key to send the same body with',
+        description: 'For a create: the Idempotency-Key to send the same body with',
       }),
     ),
     field: Type.Optional(Type.String({ description: 'Where the error is' })),
@@ -49,14 +49,14 @@ const ErrorDetailsSchema = Type.Object(
 
 /** The error envelope with one of these codes (contract, "Resources and their fields"). */
 function errorEnvelopeSchema(codes: string[], title: string) {
-  const code = Type.String({ enum: codes, description: 'Decide by it, never by the message' });
+  const code = Type.String({ enum: codes, description: 'Branch on it, never on the message' });
   return Type.Object(
     {
       error: Type.Object(
         {
           code,
           message: Type.String({ description: 'A sentence for people' }),
-          details: Type.Optional({ ...ErrorDetailsSchema, description: 'What is known beside it' }),
+          details: Type.Optional({ ...ErrorDetailsSchema, description: 'More about the error' }),
         },
         { description: 'What went wrong' },
       ),

@@ -23,7 +23,7 @@ export const UploadSchema = Type.Object(
   {
     id: Id,
     url: Url,
-    expires_at: Time('When the file is deleted. Each use makes it a day from then'),
+    expires_at: Time('When the file is deleted. Each use sets it to a day after that'),
     kind: Type.Enum(['image', 'video'], { description: 'What the bytes are' }),
     media_type: Type.String({ description: 'Their type, such as video/mp4' }),
     size_bytes: Size,
@@ -31,7 +31,7 @@ export const UploadSchema = Type.Object(
     height: Pixels,
     duration_seconds: Type.Unsafe<number | null>({
       type: ['number', 'null'],
-      description: 'Of a video, not rounded. reference_video_durations takes it rounded',
+      description: 'The length of a video, not rounded. Round it for reference_video_durations',
     }),
   },
   { title: 'Upload' },
@@ -45,12 +45,12 @@ export const PresignedUploadSchema = Type.Object(
     expires_at: Time('When the file is deleted if it was not used before'),
     upload: Type.Object(
       {
-        method: Type.Literal('PUT', { description: 'Of the request that sends them' }),
+        method: Type.Literal('PUT', { description: 'The method of the request that sends them' }),
         url: Type.String({ format: 'uri', description: 'Where to send the bytes, without a key' }),
         headers: Type.Object(
           {
-            'content-type': Type.String({ description: 'As asked for' }),
-            'content-length': Type.String({ description: 'size_bytes, as asked for' }),
+            'content-type': Type.String({ description: 'As requested' }),
+            'content-length': Type.String({ description: 'size_bytes, as requested' }),
           },
           { description: 'Send exactly these' },
         ),

@@ -10,14 +10,14 @@ const Nullable = (description: string) =>
 
 const WEBHOOK = {
   id: Type.String({ description: 'The id of the endpoint' }),
-  mode: Type.Enum(['live', 'test'], { description: 'Whether it hears of live or of test tasks' }),
+  mode: Type.Enum(['live', 'test'], { description: 'Whether it gets live or test events' }),
   url: Type.Unsafe<string | null>({
     type: ['string', 'null'],
     format: 'uri',
     description: 'Where events are sent; null: they are only kept in the log',
   }),
   description: Nullable('What its owner calls it'),
-  events: Type.Array(Type.Enum([...EVENT_TYPES]), { description: 'What it hears of' }),
+  events: Type.Array(Type.Enum([...EVENT_TYPES]), { description: 'The events that it gets' }),
   created_at: Time('When it was made'),
   disabled_at: Time('Since when nothing is sent to it; null: it is enabled'),
   disabled_because: Nullable(
@@ -65,7 +65,7 @@ const AttemptSchema = Type.Object(
 const DeliverySchema = Type.Object(
   {
     event_id: Type.String({ description: 'The same in each try, and in the header webhook-id' }),
-    type: Type.String({ description: 'Of the event, such as task.completed' }),
+    type: Type.String({ description: 'The type of the event, such as task.completed' }),
     task_id: Nullable('The task that the event is about'),
     data: Type.Unsafe<object | null>({
       type: ['object', 'null'],
@@ -77,7 +77,7 @@ const DeliverySchema = Type.Object(
       description:
         'failed: no further try is made. logged: the endpoint had no URL, so nothing is sent',
     }),
-    next_attempt_at: Time('When it is sent next; null: not any more'),
+    next_attempt_at: Time('When it is sent next; null: no further tries'),
     attempts: Type.Array(AttemptSchema, { description: 'The oldest first' }),
   },
   { title: 'WebhookDelivery' },
@@ -97,9 +97,7 @@ export const UpdateBodySchema = Type.Object(
     url: Type.Optional(WEBHOOK_FIELDS.url),
     events: Type.Optional(WEBHOOK_FIELDS.events),
     description: Type.Optional(WEBHOOK_FIELDS.description),
-    enabled: Type.Optional(
-      Type.Boolean({ description: 'true also forgets the failures of before' }),
-    ),
+    enabled: Type.Optional(Type.Boolean({ description: 'true also forgets earlier failures' })),
   },
   {
     title: 'WebhookEndpointChanges',

@@ -173,11 +173,11 @@ export const WEBHOOK_ENDPOINTS = [
     summary: 'List what was sent to a webhook endpoint in the last 30 days',
     querystring: Type.Object(
       {
-        limit: limitSchema({ default: 20, description: 'Deliveries of a page' }),
+        limit: limitSchema({ default: 20, description: 'Deliveries per page' }),
         cursor: Type.Optional(
           Type.String({
             pattern: '^[0-9]{1,15}$',
-            description: 'The next_cursor of the page before',
+            description: 'The next_cursor of the previous page',
           }),
         ),
       },

@@ -179,7 +179,7 @@ test('an endpoint is made, hears a test event, fails, is sent to again and is de
   await page.getByRole('button', { name: /^Send again evt_/ }).click();
   await page.getByText('2 tries, HTTP status 500').click();
   await page.getByText('thank <b>you</b>').last().waitFor();
-  await page.getByText('Failing').waitFor();
+  await page.getByText('Failing', { exact: true }).waitFor();
   await expectNoViolations(page);
   receiverStatus = 200;
 
@@ -196,7 +196,7 @@ test('an endpoint is made, hears a test event, fails, is sent to again and is de
   await page.getByRole('button', { name: 'Replace the secret' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Replace the secret' }).click();
   await readSecret(page);
-  await page.getByText('The earlier secret signs until').waitFor();
+  await page.getByText('Previous secret valid until').waitFor();
   await page.route('**/console/api/webhooks?mode=*', (route) => route.abort());
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('button', { name: 'Delete the endpoint' }).click();

@@ -119,7 +119,7 @@ test('the charts of the first minutes name each minute once, and the last values
   const legend = await page.locator('.u-legend').first().innerText();
   assert.match(legend, /Live.*\d/s);
   assert.doesNotMatch(legend, /--/);
-  const creates = page.getByRole('img', { name: /^Time of creates/ }).locator('canvas');
+  const creates = page.getByRole('img', { name: /^Duration of creates/ }).locator('canvas');
   assert.ok(await creates.evaluate(hasTungsten), 'a minute without neighbours has a point');
 });
 

@@ -64,8 +64,8 @@ function useModal(isKept: boolean, onClose: () => void) {
   const dialog = useRef<HTMLDialogElement>(null);
   const latest = useRef(onClose);
   latest.current = onClose;
-  // A layout effect: later, the focus might have left the opener, and after the dialog is removed
-  // there would be a moment without any focus.
+  // A layout effect: a later one might find that the focus has left the opener, and would return
+  // it only some time after the dialog is removed.
   useLayoutEffect(() => {
     const before = placeOf(document.activeElement);
     const element = dialog.current;
@@ -85,7 +85,7 @@ function useModal(isKept: boolean, onClose: () => void) {
 
 interface DialogProps {
   title: string;
-  /** Replaces closing the open dialog. */
+  /** Called when the dialog closes, instead of removing it. */
   onClose?: (() => void) | undefined;
   children: ComponentChildren;
 }

@@ -129,7 +129,7 @@ type ShownList<Row> = Pick<LoadedList<Row>, 'items' | 'error' | 'isLoading' | 'r
 interface ListTableProps<Row extends object> extends Omit<TableProps<Row>, 'rows'> {
   list: ShownList<Row>;
   empty: ComponentChildren;
-  /** Of its skeleton. */
+  /** The lines of its skeleton. */
   lines?: number;
 }
 

@@ -77,12 +77,10 @@ function newMinute(at: number) {
   return {
     /** When it began: seconds since 1970. */
     at,
-    /** Responses of the public API; of these, those with 5xx, and those with 429. */
-    responses: 0,
-    errors: 0,
-    limited: 0,
-    /** Calls of providers, and those that failed. */
-    calls: 0,
+    responses: 0, // of the public API
+    errors: 0, // responses with 5xx
+    limited: 0, // responses with 429
+    calls: 0, // to providers
     failed_calls: 0,
     /** Tasks at the minute's end, of all processes; null if the database was not asked. */
     live: null as number | null,

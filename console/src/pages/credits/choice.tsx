@@ -111,20 +111,19 @@ function Offer(props: OfferProps) {
         {`per ${formatNumber(1000)} credits. They ${days === null ? 'do not expire' : `expire ${expiryOf(days)}`}.`}
       </p>
       <div>
-        <Buy {...props} isFirst={isBest || same.length === 1} />
+        <Buy {...props} isRecommended={isBest || same.length === 1} />
       </div>
     </li>
   );
 }
 
-/** `isFirst`: the recommended one. */
-function Buy({ offer, buy, isFirst }: OfferProps & { isFirst: boolean }) {
+function Buy({ offer, buy, isRecommended }: OfferProps & { isRecommended: boolean }) {
   if (!buy) return <Money minor={offer.price} currency={offer.currency} />;
   const period = 'period' in offer ? ` a ${offer.period}` : '';
   const words = `Buy for ${formatMoney(offer.price, offer.currency)}${period}`;
   return (
     <SendButton
-      look={isFirst ? 'primary' : 'plain'}
+      look={isRecommended ? 'primary' : 'plain'}
       aria-label={`${words}: ${offer.name}`}
       onSend={async () => leaveFor((await buy(offer)).url)}
     >

@@ -199,7 +199,7 @@ const SESSIONS: Column<Account['sessions'][number]>[] = [
 
 const IDENTITIES: Column<Account['identities'][number]>[] = [
   column('Outside identity', ({ issuer }) => <span class="break-all">{issuer}</span>),
-  column('Its id there', ({ subject }) => <span class="break-all">{subject}</span>),
+  column('Its id at the issuer', ({ subject }) => <span class="break-all">{subject}</span>),
   column('Added', (row) => <RelativeTime at={row.created_at} />),
 ];
 

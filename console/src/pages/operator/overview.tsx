@@ -95,7 +95,7 @@ const LIVE: Column<Figures['live'][number]>[] = [
   column('Phase', ({ phase }) => phase),
   numbers('Tasks', ({ tasks }) => formatNumber(tasks)),
   CREDITS,
-  numbers('Longest in it', (row) => duration(row.oldest_seconds)),
+  numbers('Longest in phase', (row) => duration(row.oldest_seconds)),
 ];
 
 type Minute = Result<'GET /console/api/operator/figures'>['minutes'][number];
@@ -119,17 +119,17 @@ const PLOTS: Plot[] = [
     series: { Responses: 'responses', 'Status 5xx': 'errors', 'Status 429': 'limited' },
   },
   {
-    title: 'Time of reads',
+    title: 'Duration of reads',
     unit: 'milliseconds',
     series: { p50: 'read_p50', p95: 'read_p95' },
   },
   {
-    title: 'Time of creates, including their wait',
+    title: 'Duration of creates, including their wait',
     unit: 'milliseconds, p95',
     series: { p95: 'create_p95' },
   },
   {
-    title: 'Calls of providers',
+    title: 'Calls to providers',
     unit: 'per minute',
     series: { Calls: 'calls', Failed: 'failed_calls' },
   },

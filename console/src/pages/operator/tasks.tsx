@@ -149,7 +149,7 @@ function Filter({ onFind }: { onFind: (filter: typeof ALL) => void }) {
       <Field label="Provider" {...field('provider')} />
       <Field label="Account or e-mail" {...field('account')} />
       <Field
-        label="Held for hours"
+        label="Hours held, at least"
         inputMode="numeric"
         pattern="\d{1,6}"
         {...field('held_hours')}

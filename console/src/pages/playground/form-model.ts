@@ -157,7 +157,7 @@ export function keptForm(form: Form): Form {
 }
 
 /** Restores a form saved by {@link keptForm}, perhaps before the request's fields changed. */
-export function formOfKept(kept: unknown, schema: BodySchema): Form {
+export function formFromKept(kept: unknown, schema: BodySchema): Form {
   const { media, extras, ...chosen } = kept as Partial<Form>;
   const form = formOf({ ...chosen, ...extras }, schema);
   for (const field of MEDIA_FIELDS) {

@@ -16,8 +16,8 @@ import {
   bodyOf,
   bodySchemaOf,
   type Form,
+  formFromKept,
   formOf,
-  formOfKept,
   keptForm,
   MEDIA_FIELDS,
   type MediaField,
@@ -100,7 +100,7 @@ function useForm({ name, rules: { schema }, first }: PlaygroundProps) {
   const initial = () => {
     return formOf({ ...(first ?? followedRequest(me)) }, schema);
   };
-  const kept = { keep: keptForm, read: (form: unknown) => formOfKept(form, schema) };
+  const kept = { keep: keptForm, read: (form: unknown) => formFromKept(form, schema) };
   return useDraft<Form>(`playground ${name}`, initial, kept);
 }
 

@@ -45,7 +45,7 @@ export function Deliveries({ endpoint, log, onChanged }: DeliveriesProps) {
   ));
   const columns = isSent ? [...COLUMNS, resend] : COLUMNS;
   return (
-    <Card title="Deliveries" note="Of the last 30 days, the newest first.">
+    <Card title="Deliveries" note="The last 30 days, the newest first.">
       <ListTable
         list={log}
         empty={<p class="text-dim">Nothing was sent yet. Send a test event to see one arrive.</p>}

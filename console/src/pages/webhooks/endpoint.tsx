@@ -110,12 +110,12 @@ function factsOf(endpoint: Endpoint) {
   return [
     { name: 'Address', value: url ?? NO_ADDRESS, mono: url !== null },
     { name: 'Description', value: description },
-    { name: 'Hears of', value: mode === 'test' ? <TestMark /> : null },
+    { name: 'Mode', value: mode === 'test' ? <TestMark /> : null },
     { name: 'Events', value: events.join(', '), mono: true },
     { name: 'State', value: <EndpointState endpoint={endpoint} /> },
-    { name: 'Fails since', value: failing_since && <RelativeTime at={failing_since} /> },
+    { name: 'Failing since', value: failing_since && <RelativeTime at={failing_since} /> },
     {
-      name: 'The earlier secret signs until',
+      name: 'Previous secret valid until',
       value: earlier_secret_until && <DateTime at={earlier_secret_until} />,
     },
     { name: 'Created', value: <DateTime at={created_at} /> },
@@ -128,7 +128,7 @@ function questionsOf({ endpoint, onChanged, onDeleted }: Changes & { onDeleted: 
     secret: {
       title: 'Replace the secret?',
       action: 'Replace the secret',
-      text: 'The present secret signs beside the new one for a day. A secret that was replaced before ends now.',
+      text: 'The current secret keeps signing beside the new one for a day. An older one stops at once.',
       request: async () => {
         const made = await api('POST /console/api/webhooks/:id/secret', named);
         const { secret: _, ...changed } = made;

@@ -37,7 +37,7 @@ export default function WebhooksPage() {
         list={{ ...list, items: data?.items }}
         empty={
           <Empty title="No endpoint yet" action={create}>
-            Name an https address of your server and the events that it wants to hear of.
+            Name an https address of your server and the events that it should get.
           </Empty>
         }
         caption="Webhook endpoints"

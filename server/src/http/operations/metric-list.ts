@@ -113,11 +113,11 @@ export const METRICS = {
   ),
   framewright_provider_calls_total: counter(
     ['provider', 'call', 'outcome'],
-    'Calls of providers, by outcome; a rejected submit is rejected_request, rejected_busy or rejected_operator',
+    'Calls to providers, by outcome; a rejected submit is rejected_request, rejected_busy or rejected_operator',
   ),
   framewright_provider_call_seconds: histogram(
     ['provider', 'call'],
-    'Seconds that a call of a provider takes, by call',
+    'Seconds that a call to a provider takes, by call',
     CALL,
   ),
   framewright_callbacks_total: counter(

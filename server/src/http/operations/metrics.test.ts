@@ -47,7 +47,7 @@ test('the metrics show the version of the process, as /healthz and --version do'
   assert.equal(metrics.get(`framewright_build_info{version="${VERSION}"}`), 1);
 });
 
-test('calls of providers are counted by outcome, and callbacks by result', async () => {
+test('calls to providers are counted by outcome, and callbacks by result', async () => {
   const metrics = createMetrics(fixture.db);
   const call = { provider: 'ark', call: 'submit', seconds: 0.2, outcome: 'unknown' } as const;
   report('call', call);

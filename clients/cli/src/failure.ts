@@ -72,7 +72,7 @@ const NEXT: Partial<Record<Kind, string>> = {
 /** `fw` sends a reference as an image unless its URL ends like a video's. */
 const IS_NO_PICTURE = /^reference_image_urls\b.*not a still/;
 const ADD_SECONDS =
-  'If it is a video, add its seconds to its address, such as https://example.com/clip#5.';
+  'If it is a video, add its length in seconds to its address, such as https://example.com/clip#5.';
 
 /** Turns any error into a failure. Bugs of `fw` itself keep their message. */
 export function asFailure(error: unknown): Failure {

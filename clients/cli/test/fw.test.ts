@@ -135,7 +135,7 @@ longTest('a failure has its exit code, says what was charged, and shows no key',
   const bytes = await videoBytes({ seconds: 2, width: 640, height: 480 });
   const clip = fixture.host.serve('/clip', { kind: 'bytes', bytes });
   const unknown = await machine.fw('generate', 'A dance', '--reference', clip, '-y');
-  assert.match(unknown.err, /If it is a video, add its seconds to its address/);
+  assert.match(unknown.err, /If it is a video, add its length in seconds to its address/);
   assert.deepEqual(await machine.unfinished(), []);
   const secret = 'fw_live_0000000000000000000000000000000000000000';
   for (const apiKey of [secret, `${secret}\n${secret}`]) {

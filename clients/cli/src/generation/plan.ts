@@ -16,7 +16,7 @@ import { settingsOf } from '../request-options.ts';
 
 const isUrl = (from: string) => /^https?:\/\//.test(from);
 
-/** Its files exist, and their paths are absolute. @throws Failure `usage`, `file` */
+/** Its local files exist and have absolute paths. @throws Failure `usage`, `file` */
 export function requestOf(call: Call): GenerateRequest {
   const [image, endImage] = [call.text('image'), call.text('end-image')];
   const given = call.texts('reference');
@@ -48,7 +48,7 @@ function referenceOf(given: string) {
   if (from !== undefined) return { isVideo: true, from, seconds: Number(seconds) };
   if (!isVideo(given)) return { isVideo: false, from: mediaOf(given), seconds: null };
   if (!isUrl(given)) return { isVideo: true, from: mediaOf(given), seconds: null };
-  throw new Failure('usage', `How long is ${given}? Add its seconds, such as ${given}#5`);
+  throw new Failure('usage', `How long is ${given}? Add its length in seconds, such as ${given}#5`);
 }
 
 function mediaOf(given: string): string {
@@ -75,7 +75,7 @@ function isVideo(from: string): boolean {
   return start.subarray(4).equals(Buffer.from('ftyp')) || start.readUInt32BE() === 0x1a45dfa3;
 }
 
-/** An absolute path; null: named after the task. @throws Failure `file`, `usage` */
+/** The absolute path to write; null if the task names it. @throws Failure `file`, `usage` */
 export function outputOf(given: string | undefined, isForced: boolean): string | null {
   if (given === undefined) {
     accessSync(cwd(), constants.W_OK);

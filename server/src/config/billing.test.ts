@@ -12,7 +12,7 @@ test('nothing is sold unless a key is set', () => {
   assert.equal(simulated?.baseUrl, 'http://127.0.0.1:12111');
 });
 
-test('half a setting, and a value that is no key, stop the start without showing it', () => {
+test('half a setting, and a value that is no key, keep the service from starting without showing it', () => {
   for (const env of [
     { STRIPE_SECRET_KEY: 'sk_live_1' },
     { STRIPE_WEBHOOK_SECRET: 'whsec_1' },

@@ -120,7 +120,7 @@ const BAD: Record<string, string[]> = {
   ),
 };
 
-test('a bad value stops the start with one line that names its variable', () => {
+test('with a bad value the service does not start, and one line names the variable', () => {
   for (const [name, values] of Object.entries(BAD)) {
     for (const value of values) {
       assert.throws(() => readConfig({ [name]: value }), isOneLineAbout(name), `${name}=${value}`);

@@ -18,7 +18,7 @@ test('the sampler and its share are those of the variables', () => {
   assert.deepEqual(readTracing({ ...ENDPOINT, ...env }), { sampler: 'traceidratio', ratio: 0.01 });
 });
 
-test('values that OpenTelemetry knows and the service does not have stop the start', () => {
+test('values that OpenTelemetry knows and the service does not have keep it from starting', () => {
   for (const [name, value] of [
     ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
     ['OTEL_TRACES_EXPORTER', 'zipkin'],

@@ -180,7 +180,7 @@ test('every call, including downloads, goes to the base URL with its authorizati
   await guarded.stop?.();
 });
 
-test('a missing workflow stops the start', async () => {
+test('without its workflow file the service does not start', async () => {
   for (const workflows of [[], [{ name: 'empty.json', text: '{}' }]]) {
     await assert.rejects(comfyuiAt('http://127.0.0.1:8188', { workflows }), UsageError);
   }

@@ -21,7 +21,7 @@ test('an address and workflows configure ComfyUI, with its defaults', () => {
   assert.equal(comfyui.readSettings({}), undefined);
 });
 
-test('a workflow file that can not be used stops the start, and the message names it', async () => {
+test('with an unusable workflow file the service does not start, and the message names it', async () => {
   await using folder = await temporaryFolder();
   await writeFile(path.join(folder.path, 'broken.json'), '{');
   for (const name of ['missing.json', 'broken.json']) {

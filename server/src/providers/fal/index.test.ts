@@ -27,7 +27,7 @@ test('variables that are set replace the defaults', () => {
   );
 });
 
-test('models of another app stop the start, and the message names their variables', async () => {
+test('with models of another app the service does not start, and the message names them', async () => {
   await assert.rejects(
     createFrom(fal, { FAL_API_KEY: 'f', FAL_MODEL: 'acme/other' }),
     (error: unknown) =>

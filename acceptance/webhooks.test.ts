@@ -107,9 +107,9 @@ test('a held task is an event, and its failure the next one', options, async () 
   const held = await createTest('test-held-refused', { key });
   const { task_id: id } = held.body.error.details;
   const events = (await received('held', id, 2)).map((one) => verified(one, secret));
-  const of = (type: string) => events.find((event) => event.type === type)?.data;
-  assert.equal(of('task.held').status, 'processing');
-  assert.equal(of('task.failed').error.code, 'not_accepted');
+  const dataOf = (type: string) => events.find((event) => event.type === type)?.data;
+  assert.equal(dataOf('task.held').status, 'processing');
+  assert.equal(dataOf('task.failed').error.code, 'not_accepted');
   await received('others', id, 2);
   assert.ok(!arrived.some(({ path, body }) => path === 'others' && /task\.completed/.test(body)));
 });

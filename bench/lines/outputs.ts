@@ -43,11 +43,11 @@ export async function measureOutputs() {
     const rounds = await withInstantProvider(({ env }) => measureRounds(env, tasks), {
       output: video,
     });
-    const of = (way: keyof Round) => median(rounds.map((round) => round[way]));
+    const medianOf = (way: keyof Round) => median(rounds.map((round) => round[way]));
     costs.push({
       name,
-      milliseconds: of('keyframes'),
-      fullMilliseconds: of('full'),
+      milliseconds: medianOf('keyframes'),
+      fullMilliseconds: medianOf('full'),
       ratio: spread(rounds.map(({ keyframes, full }) => keyframes / full)),
     });
   }

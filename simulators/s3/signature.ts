@@ -92,18 +92,18 @@ function signedByHeader({ headers }: IncomingMessage, nowMs: number): Signed {
 }
 
 function signedByQuery({ searchParams }: URL, nowMs: number): Signed {
-  const of = (name: string) => searchParams.get(name) ?? '';
-  const date = of('X-Amz-Date');
-  const seconds = Number(of('X-Amz-Expires'));
+  const paramOf = (name: string) => searchParams.get(name) ?? '';
+  const date = paramOf('X-Amz-Date');
+  const seconds = Number(paramOf('X-Amz-Expires'));
   if (!(seconds >= 1 && seconds <= MAX_LINK_SECONDS)) {
     throw new S3Refusal(400, 'AuthorizationQueryParametersError');
   }
   const age = nowMs - toMs(date);
   if (!(age >= -MAX_SKEW_MS && age < seconds * 1000)) throw new S3Refusal(403, 'AccessDenied');
   return {
-    credential: of('X-Amz-Credential'),
-    signedHeaders: of('X-Amz-SignedHeaders').split(';'),
-    signature: of('X-Amz-Signature'),
+    credential: paramOf('X-Amz-Credential'),
+    signedHeaders: paramOf('X-Amz-SignedHeaders').split(';'),
+    signature: paramOf('X-Amz-Signature'),
     date,
     sessionToken: searchParams.get('X-Amz-Security-Token') ?? undefined,
     payload: 'UNSIGNED-PAYLOAD',

@@ -28,8 +28,8 @@ export interface Attempt {
   outcome_by: OutcomeSource | null;
   /** See {@link Provider.identity}; null for one that stands in for attempts lost in a restore. */
   provider_identity: string | null;
-  /** By the database's clock; negative before `send_before`, after which no submit starts. */
-  seconds_past_send_before: number;
+  /** Since `send_before`, the last moment to submit, by the database's clock; may be negative. */
+  seconds_since_deadline: number;
   /** Milliseconds since 1970, by the database's clock. */
   created_at_ms: number;
   now_ms: number;
@@ -42,7 +42,7 @@ export interface Attempt {
 export const SEND_WITHIN_SECONDS = 5;
 
 const COLUMNS = `id, provider, state, job_id, outcome_by, provider_identity,
-  extract(epoch from clock_now() - send_before)::float8 as seconds_past_send_before,
+  extract(epoch from clock_now() - send_before)::float8 as seconds_since_deadline,
   extract(epoch from created_at)::float8 * 1000 as created_at_ms,
   extract(epoch from clock_now())::float8 * 1000 as now_ms`;
 

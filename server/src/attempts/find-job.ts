@@ -178,7 +178,7 @@ function absence(
   if (!isAskedWhereSent || !isSubmitOver(deps, task, attempt, observedSeconds)) return undefined;
   if (found.proof === 'strong') return { outcome, by: 'find', found };
   if (hours === undefined || task.phase !== 'held') return undefined;
-  if (attempt.seconds_past_send_before <= hours * 3600) return undefined;
+  if (attempt.seconds_since_deadline <= hours * 3600) return undefined;
   return { outcome, by: 'assumption', found: { ...found, assumed_absent_after_hours: hours } };
 }
 
@@ -191,7 +191,7 @@ function isSubmitOver(
 ): boolean {
   const { findLagSeconds } = deps.providerOf(task).capabilities;
   const overSeconds = deps.submitTimeoutSeconds + findLagSeconds;
-  return attempt.seconds_past_send_before > overSeconds && observedSeconds > overSeconds;
+  return attempt.seconds_since_deadline > overSeconds && observedSeconds > overSeconds;
 }
 
 /**

@@ -11,7 +11,7 @@ export interface JobSpecDeps {
   links: Pick<Links, 'inputLinkTo' | 'callbackTo'>;
 }
 
-/** Each with a link that stays valid as long as a provider may wait before it fetches the file. */
+/** A task's files, with links that last as long as a provider may wait before it fetches them. */
 export function inputsFor(
   { links }: Pick<JobSpecDeps, 'links'>,
   task: Task,
@@ -21,7 +21,7 @@ export function inputsFor(
   return Promise.all(task.inputs.map(async (input) => ({ ...input, url: await urlOf(input) })));
 }
 
-/** A find gets the same one, except that its links expire later. */
+/** A find gets the same job spec, except that its links expire later. */
 export async function jobSpecOf(
   { links }: Pick<JobSpecDeps, 'links'>,
   task: Task,
@@ -43,7 +43,7 @@ export async function findJobInput(
   task: Task,
   attempt: Attempt,
 ): Promise<FindJobInput> {
-  const sendBeforeMs = attempt.now_ms - attempt.seconds_past_send_before * 1000;
+  const sendBeforeMs = attempt.now_ms - attempt.seconds_since_deadline * 1000;
   const latestMs = sendBeforeMs + deps.submitTimeoutSeconds * 1000;
   return {
     jobSpec: await jobSpecOf(deps, task, attempt),

@@ -20,8 +20,8 @@ export function usageOf(name: string, { words = [], fields, oneOf, reason }: Ver
     }
     if (field !== oneOf.fields[0]) return [];
     const all = oneOf.fields.flatMap((one) => {
-      const of = fields[one];
-      return of ? [givenAs(one, of)] : [];
+      const known = fields[one];
+      return known ? [givenAs(one, known)] : [];
     });
     return [oneOf.isRequired ? `(${all.join(' | ')})` : `[${all.join(' | ')}]`];
   });
@@ -52,7 +52,7 @@ Example:
   npx --no-install framewright keys create ada@example.com
 `;
 
-/** The text of --help: of the commands that begin with this word, or of all. */
+/** The text of --help for the commands that begin with this word, or for all. */
 export async function helpText([noun = '']: string[]): Promise<string> {
   const usage = 'Usage: npx --no-install framewright COMMAND [--json]';
   if (noun === 'serve') return `${usage}\n\n${SERVE}\n${NOTES}`;

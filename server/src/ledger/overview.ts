@@ -69,10 +69,9 @@ export async function withAvailable<Row extends { account_id: string }>(
     rows.map((row) => row.account_id),
   );
   const available = new Map(found.map((row) => [`${row.account_id} ${row.kind}`, row.available]));
-  const of = (id: string, kind: CreditKind) => available.get(`${id} ${kind}`) ?? 0;
   return rows.map((row) => {
-    const { account_id: id } = row;
-    return { ...row, available: { paid: of(id, 'paid'), promotional: of(id, 'promotional') } };
+    const amount = (kind: CreditKind) => available.get(`${row.account_id} ${kind}`) ?? 0;
+    return { ...row, available: { paid: amount('paid'), promotional: amount('promotional') } };
   });
 }
 

@@ -116,7 +116,7 @@ async function adopt(
 ): Promise<string> {
   const isCorrection = attempt.state === 'accepted' && attempt.outcome_by === 'operator';
   if (attempt.state === 'accepted' && !isCorrection) throw alreadyAcceptedError(task, attempt);
-  await refuseJobOfOther(tx, attempt, jobId);
+  await refuseTakenJob(tx, attempt, jobId);
   const decided = {
     outcome: { kind: 'accepted', jobId },
     cause: { ...cause, job: jobId },
@@ -136,7 +136,7 @@ async function adopt(
  * Refuses a job that may be another customer's: an orphan job of another attempt, or a job that a
  * callback, or the response to a submit, named for another attempt.
  */
-async function refuseJobOfOther(tx: Transaction, attempt: Attempt, jobId: string): Promise<void> {
+async function refuseTakenJob(tx: Transaction, attempt: Attempt, jobId: string): Promise<void> {
   const owner = await otherTaskOf(tx, attempt.id, attempt.provider, jobId);
   if (owner === undefined) return;
   throw new UsageError(

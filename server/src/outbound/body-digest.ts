@@ -70,21 +70,21 @@ function openHash(algorithm: Algorithm) {
 }
 
 function digestsIn(headers: IncomingHttpHeaders): Digest[] {
-  const of = (name: string) => [headers[name] ?? []].flat().join(',');
+  const headerOf = (name: string) => [headers[name] ?? []].flat().join(',');
   const all = [
-    ...structured(of('repr-digest')),
-    ...structured(of('content-digest')),
-    ...named(of('digest')),
-    ...digest('md5', of('content-md5')),
+    ...structured(headerOf('repr-digest')),
+    ...structured(headerOf('content-digest')),
+    ...named(headerOf('digest')),
+    ...digest('md5', headerOf('content-md5')),
   ];
   // A checksum of parts, not of the whole object.
-  if (of('x-amz-checksum-type').toUpperCase() !== 'COMPOSITE') {
-    all.push(...digest('sha-256', of('x-amz-checksum-sha256')));
-    all.push(...digest('crc32', of('x-amz-checksum-crc32')));
+  if (headerOf('x-amz-checksum-type').toUpperCase() !== 'COMPOSITE') {
+    all.push(...digest('sha-256', headerOf('x-amz-checksum-sha256')));
+    all.push(...digest('crc32', headerOf('x-amz-checksum-crc32')));
   }
   // The digest is of the stored object, which the store may decode when serving it.
-  const isServedAsStored = /^(identity)?$/i.test(of('x-goog-stored-content-encoding'));
-  if (isServedAsStored) all.push(...named(of('x-goog-hash')));
+  const isServedAsStored = /^(identity)?$/i.test(headerOf('x-goog-stored-content-encoding'));
+  if (isServedAsStored) all.push(...named(headerOf('x-goog-hash')));
   return all;
 }
 

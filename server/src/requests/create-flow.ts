@@ -17,7 +17,7 @@ import {
   type Binding,
   type CheckedRequest,
   expectedOutputBytes,
-  providerOfNew,
+  providerOfNewTask,
 } from '../tasks/create/new-task.ts';
 import type { Task } from '../tasks/task.ts';
 import { report } from '../telemetry/reports.ts';
@@ -73,8 +73,11 @@ async function store(
 ): Promise<Created> {
   const { binding } = checked;
   throwSimulatedRefusal(checked);
-  const created = await createUnlessClosed(deps.db, providerOfNew(deps, binding), closures, () =>
-    createWithSpace(deps.space, checked, () => create(checked)),
+  const created = await createUnlessClosed(
+    deps.db,
+    providerOfNewTask(deps, binding),
+    closures,
+    () => createWithSpace(deps.space, checked, () => create(checked)),
   );
   if (created.kind === 'created' && binding.surface !== TEST_SURFACE) {
     report('credits', { movement: 'reserve', credits: checked.price.credits });

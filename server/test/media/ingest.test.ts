@@ -98,13 +98,13 @@ test('a clip must last as long as declared, 2 to 15 seconds', { concurrency: 4 }
   });
   const mismatch = 'duration_mismatch';
   const range = 'duration_out_of_range';
-  const of = (declared: number, seconds: number) => clip(declared, { ...square, seconds, fps: 4 });
+  const cut = (declared: number, seconds: number) => clip(declared, { ...square, seconds, fps: 4 });
   await assertRefusedAll(t, [
-    ['shorter than declared', await of(4, 3), refusal(mismatch, 4, 3)],
-    ['longer than declared', await of(2, 3), refusal(mismatch, 2, 3)],
-    ['rounded away from declared', await of(3, 2.25), refusal(mismatch, 3, 2.25, 2)],
-    ['too short', await of(2, 1), refusal(range, 2, 1)],
-    ['too long', await of(15, 16), refusal(range, 15, 16)],
+    ['shorter than declared', await cut(4, 3), refusal(mismatch, 4, 3)],
+    ['longer than declared', await cut(2, 3), refusal(mismatch, 2, 3)],
+    ['rounded away from declared', await cut(3, 2.25), refusal(mismatch, 3, 2.25, 2)],
+    ['too short', await cut(2, 1), refusal(range, 2, 1)],
+    ['too long', await cut(15, 16), refusal(range, 15, 16)],
   ]);
 });
 

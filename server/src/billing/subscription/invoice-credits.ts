@@ -209,8 +209,8 @@ function divide(invoice: InvoiceWithLines, sold: Sold, before: Owed): { now: Owe
   return { now: NOTHING, later: joined(partOf(own, start + total, total), old) };
 }
 
-function partOf({ amount, credits, price }: Owed, part: number, of: number): Owed {
-  return { amount: share(amount, part, of), credits: share(credits, part, of), price };
+function partOf({ amount, credits, price }: Owed, part: number, whole: number): Owed {
+  return { amount: share(amount, part, whole), credits: share(credits, part, whole), price };
 }
 
 function joined(one: Owed, other: Owed): Owed {

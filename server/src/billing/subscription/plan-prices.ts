@@ -155,7 +155,7 @@ export async function planPrices(
 }
 
 /** Leaves out prices that Stripe refuses to create. */
-export async function pricesOfSale(deps: PriceDeps): Promise<PlanPrice[]> {
+export async function pricesOnSale(deps: PriceDeps): Promise<PlanPrice[]> {
   const prices: PlanPrice[] = [];
   for (const plan of await listOffers(deps.db, 'plan', true)) {
     try {

@@ -3,7 +3,7 @@ import { namedStatement, queryValue } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { knownCustomer, withCustomer } from '../customers.ts';
 import { type BillingDeps, createOrRetryWithNewKey, ifThere, isRefused } from '../stripe-client.ts';
-import { digest, type PlanPrice, pricesOfSale, retireIfArchived } from './plan-prices.ts';
+import { digest, type PlanPrice, pricesOnSale, retireIfArchived } from './plan-prices.ts';
 
 /**
  * Opens Stripe's Customer Portal.
@@ -44,7 +44,7 @@ async function isGone({ stripe }: BillingDeps, configuration: string): Promise<b
  * @param gone the configuration that it replaces
  */
 async function configuration(deps: BillingDeps, gone?: string): Promise<string> {
-  let prices = await pricesOfSale(deps);
+  let prices = await pricesOnSale(deps);
   for (let tries = 2; ; tries -= 1) {
     try {
       return await configurationFor(deps, prices, gone);
@@ -52,7 +52,7 @@ async function configuration(deps: BillingDeps, gone?: string): Promise<string> 
       if (!isRefused(err) || prices.length === 0) throw err;
       const left: boolean[] = [];
       for (const { stripe_price: id } of prices) left.push(await retireIfArchived(deps, id));
-      prices = tries > 1 && left.includes(true) ? await pricesOfSale(deps) : [];
+      prices = tries > 1 && left.includes(true) ? await pricesOnSale(deps) : [];
       if (prices.length === 0) {
         deps.log.error({ err }, "customers can't change plans: Stripe refuses the prices");
       }

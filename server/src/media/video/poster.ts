@@ -38,13 +38,13 @@ export function createPosterChoice(stream: Stream) {
   let offered = 0;
   /** Whether the best frame so far is not a plain area, which ends the search. */
   const isGood = () => (best?.deviation ?? 0) >= MIN_DEVIATION;
-  const isMade = () => offered >= MAX_FRAMES || isGood();
+  const isDone = () => offered >= MAX_FRAMES || isGood();
   return {
     isGood,
-    isMade,
+    isDone,
     /** @throws RefusedMedia when the frame can't be scaled */
     offer(frame: Frame) {
-      if (isMade()) return;
+      if (isDone()) return;
       offered += 1;
       const small = scale(frame, stream);
       const deviation = brightnessDeviation(small);
@@ -84,13 +84,13 @@ async function chooseIn(input: FormatContext): Promise<Buffer> {
   using choice = createPosterChoice(stream);
   for await (const packet of packets(input, [stream.index])) {
     decoder.decode(packet, choice.offer);
-    if (choice.isMade()) break;
+    if (choice.isDone()) break;
   }
-  if (!choice.isMade()) decoder.decode(null, choice.offer);
+  if (!choice.isDone()) decoder.decode(null, choice.offer);
   return await choice.picture();
 }
 
-/** The standard deviation of the brightness. Getters call into FFmpeg's binding. */
+/** The standard deviation of the brightness. Getters are slow: they call into FFmpeg's binding. */
 function brightnessDeviation(frame: Frame): number {
   const { width, height } = frame;
   const [plane] = frame.data ?? [];

@@ -71,13 +71,13 @@ test('a statement has the notes that are meant for the customer, and no others',
   const { db } = website.database;
   const customer = await website.signIn();
   const { accountId } = customer;
-  const of = (credits: number, name: string) => {
+  const named = (credits: number, name: string) => {
     return { accountId, credits, kind: 'paid', reference: `${name}:${accountId}` } as const;
   };
-  await grant(db, of(500, 'signup'));
-  await adjust(db, { ...of(-30, 'new'), note: 'booked twice' });
+  await grant(db, named(500, 'signup'));
+  await adjust(db, { ...named(-30, 'new'), note: 'booked twice' });
   const payment = `signup:${accountId}`;
-  const back = { ...of(50, 'back'), payment, note: 'chargeback of a thief' };
+  const back = { ...named(50, 'back'), payment, note: 'chargeback of a thief' };
   await clawBack(db, back, async () => {});
   const { body } = await customer.get('/console/api/statement');
   assert.deepEqual(

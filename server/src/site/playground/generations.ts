@@ -9,7 +9,7 @@ import { methodAndUrl, type RouteName } from '../../requests/routes.ts';
 import type { Links } from '../../storage/links.ts';
 import { taskCreator } from '../../tasks/create/create.ts';
 import { readBoundKey } from '../../tasks/create/idempotency-keys.ts';
-import { providerOfNew, WEB_SURFACE } from '../../tasks/create/new-task.ts';
+import { providerOfNewTask, WEB_SURFACE } from '../../tasks/create/new-task.ts';
 import { ModeSchema, type SiteRoute, sessionOf, siteRoute } from '../route.ts';
 import { readShownTask, type ShownTask } from '../tasks/shown-task.ts';
 
@@ -41,7 +41,7 @@ function createOn<Name extends RouteName>(
           await countRequest(db, `${isTest ? 'test-' : ''}creates:${binding.accountId}`, CREATES);
           return readBoundKey(db, binding.accountId, surface, binding.idempotencyKey);
         },
-        closuresOf: () => readCreateClosures(db, providerOfNew(deps, { surface })),
+        closuresOf: () => readCreateClosures(db, providerOfNewTask(deps, { surface })),
         create: taskCreator({ ...deps, createWaitSeconds: 0 }),
         awaited: async (_request, task) => task,
         shown: ({ account_id, id }) => readShownTask(deps, account_id, id),

@@ -61,7 +61,7 @@ export function wakeUpFor(request: GenerationRequest): WakeUp {
   return inputsOf(request).length > 0 ? 'ingest' : 'submit';
 }
 
-export function providerOfNew(
+export function providerOfNewTask(
   { providerName }: { providerName: string },
   { surface }: Pick<Binding, 'surface'>,
 ): string {
@@ -108,7 +108,7 @@ export async function insertTasks(
     traceparents: tasks.map(({ binding }) => binding.traceparent ?? null),
     requestIds: tasks.map(({ binding }) => binding.requestId ?? null),
     apiKeyIds: tasks.map(({ binding }) => binding.apiKey?.id ?? null),
-    providers: tasks.map(({ binding }) => providerOfNew(deps, binding)),
+    providers: tasks.map(({ binding }) => providerOfNewTask(deps, binding)),
     waitSeconds: deps.createWaitSeconds,
   });
   const rows = await tx.query<Task>(INSERT, values);

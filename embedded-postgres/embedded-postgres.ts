@@ -157,7 +157,7 @@ async function start(site: Site): Promise<Opened> {
   }
 }
 
-/** Waits for the server, and leaves the members if it is gone or can't be used. */
+/** Waits for the server. If it is gone or can't be used, ends the membership. */
 async function reach(folder: DatabaseFolder, membership: Membership, isAlive: () => boolean) {
   let reached: ReachedServer | undefined;
   try {

@@ -40,7 +40,7 @@ const BYTES = {
 const text = await readFile(new URL('units.json', import.meta.url), 'utf8');
 const units = JSON.parse(text) as Units;
 
-/** What a rate of creates per second needs. */
+/** The hardware for this many creates per second. */
 function needs(rate: number) {
   const { readsPerTask: reads, utilization, decodeMs, historyDays, retentionDays } = ASSUMED;
   const { create, read, steps, connections } = units;

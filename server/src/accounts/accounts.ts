@@ -54,7 +54,7 @@ export async function accountOfEmail(tx: Transaction, email: string) {
     return { accountId: newAccount, isNew: true };
   }
   const accountId = await findByEmail(tx, email);
-  if (accountId === undefined) throw new Error('the account was erased at this moment');
+  if (accountId === undefined) throw new Error('the account was erased just now');
   return { accountId, isNew: false };
 }
 
@@ -147,7 +147,7 @@ const EMAILS = statement(
   'select id, email from accounts where id = any($1) and erased_at is null',
 );
 
-/** null if the account is erased. */
+/** Adds each account's address, which is null if the account was erased. */
 export async function withEmails<Row extends { account_id: string }>(
   db: Queryable,
   rows: Row[],

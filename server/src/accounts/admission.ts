@@ -147,9 +147,9 @@ type ResultRow<Row> = Row & {
   has_cap: boolean;
   caller_surface: string;
   admitted: boolean;
-  /** Hits in the window, including this one, and seconds until the oldest leaves it. */
+  /** Hits in the window, including this one. */
   used: number;
-  reset_seconds: number;
+  reset_seconds: number; // until the oldest hit leaves the window
 };
 
 async function admitTogether<Row extends object>(

@@ -51,7 +51,7 @@ const PAGE = {
     isOptional: true,
     read: (given = DEFAULT_ROWS, refuse) => limit.read(given, refuse),
   } as typeof limit,
-  after: optional(text('The cursor of the last row of the page before.')),
+  after: optional(text('The cursor of the last row of the previous page.')),
 };
 
 /** Replaces field names in an error with this command line's options. */
@@ -83,7 +83,7 @@ async function suggestionsFor(noun: string): Promise<string> {
   );
   const verbs = await Promise.all(alike.map(([, read]) => read()));
   const names = verbs
-    .flatMap((of) => Object.keys(of))
+    .flatMap((named) => Object.keys(named))
     .map((name) => `npx --no-install framewright ${name}`);
   return names.join(', ') || 'npx --no-install framewright --help';
 }

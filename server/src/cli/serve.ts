@@ -37,7 +37,7 @@ export async function serve(config: Config): Promise<number> {
   });
 }
 
-/** The same, for one process. */
+/** Like {@link serve}, in this process alone. */
 export async function runRoles(config: Config, options: ProcessOptions): Promise<number> {
   const { log, stop, processName } = options;
   const stopTracing = await startTracing(config, log);

@@ -253,7 +253,7 @@ export function query<Args extends unknown[], Row extends object, On extends Que
   return (db: On, ...args: Args): Promise<Row[]> => db.query<Row>(made, args);
 }
 
-/** The same, for the first row; undefined if it has none. */
+/** Like {@link query}, but returns the first row, or undefined if there is none. */
 export function queryFirst<
   Args extends unknown[],
   Row extends object,
@@ -263,7 +263,7 @@ export function queryFirst<
   return (db: On, ...args: Args): Promise<Row | undefined> => first<Row>(db, made, args);
 }
 
-/** The same, for its only column. */
+/** Like {@link query}, but returns the values of the only column. */
 export function queryColumn<Args extends unknown[], Value, On extends Queryable = Queryable>(
   name: string,
   text: string,
@@ -273,7 +273,7 @@ export function queryColumn<Args extends unknown[], Value, On extends Queryable 
     (await db.query<Record<string, Value>>(made, args)).flatMap((row) => Object.values(row));
 }
 
-/** The same, for its only column in the first row; `otherwise` without a row, or if it is null. */
+/** Like {@link query}, but returns the first value; `otherwise` if it is missing or null. */
 export function queryValue<Args extends unknown[], Value, On extends Queryable = Queryable>(
   name: string,
   text: string,
@@ -283,7 +283,7 @@ export function queryValue<Args extends unknown[], Value, On extends Queryable =
   return async (db: On, ...args: Args): Promise<Value> => (await read(db, ...args))[0] ?? otherwise;
 }
 
-/** The same, for whether it has a row. */
+/** Like {@link query}, but returns whether there is a row. */
 export function whether<Args extends unknown[], On extends Queryable = Queryable>(
   name: string,
   text: string,
@@ -292,7 +292,7 @@ export function whether<Args extends unknown[], On extends Queryable = Queryable
   return async (db: On, ...args: Args): Promise<boolean> => (await db.query(made, args)).length > 0;
 }
 
-/** The same, for a statement that returns nothing. */
+/** Like {@link query}, for a statement that returns nothing. */
 export function command<Args extends unknown[], On extends Queryable = Queryable>(
   name: string,
   text: string,

@@ -93,7 +93,7 @@ const CHECKS = [
   ),
 ];
 
-/** The same for the lots with these names. */
+/** Each finds one kind of contradiction among the lots with these names. */
 const LOT_CHECKS = [
   statement(
     'audit_lot_available',

@@ -75,7 +75,7 @@ export async function openStatement(db: Database, accountId: string, period: Per
   return {
     /** Reads from the database page by page. Can be iterated once. */
     movements: readAll(db, accountId, period, totals),
-    /** Of the movements that were read. */
+    /** The totals of the movements that were read. */
     totals: () => totals,
   };
 }
@@ -164,9 +164,8 @@ export function movementPage(
     kinds: readonly BalanceKind[];
     /** null: all. */
     reasons: readonly Reason[] | null;
-    /** Inclusive, and exclusive. */
-    from: Date | null;
-    until: Date | null;
+    from: Date | null; // inclusive
+    until: Date | null; // exclusive
     /** null: from the newest on. */
     before: number | null;
     limit: number;

@@ -50,7 +50,7 @@ export async function refillTestCredits(db: Database, accountId: string): Promis
   });
 }
 
-/** Even before the first test key or test task opens it. */
+/** The test balance, even before the first test key or test task opens it. */
 export async function testBalance(db: Queryable, accountId: string): Promise<KindBalances> {
   const { available = TEST_CREDITS, reserved = 0 } =
     (await readKinds(db, accountId)).get('test') ?? {};

@@ -34,7 +34,7 @@ export interface TaskPart {
   name: string;
 }
 
-/** Not zero, in the order in which balances are locked. */
+/** The parts that are not zero, in the order in which balances are locked. */
 export function partsOf(reserved: TaskCredits): TaskPart[] {
   const { taskId, credits, promotionalCredits = 0, isTest = false } = reserved;
   if (isTest) return [{ kind: 'test', credits, name: `${taskId}:test` }];

@@ -27,7 +27,7 @@ export async function selectHeld(db: Database, filter: HeldFilter) {
   return { tasks, confirm: nameOf(tasks) };
 }
 
-/** Their number and a digest, such as `16-5f0c2a9be1d4`. */
+/** The number of tasks and a digest, such as `16-5f0c2a9be1d4`. */
 function nameOf(tasks: HeldTask[]): string {
   const shown = tasks.map((task) => `${task.id} ${task.held_cause}`).sort();
   const digest = createHash('sha256').update(shown.join('\n')).digest('hex').slice(0, 12);

@@ -4,8 +4,8 @@ import { UsageError } from '../kernel/errors.ts';
 import { OutboundError } from './refusal.ts';
 
 /**
- * Hosts that may be reached although not public, as `host:port` in the URL standard's spelling:
- * lower case, IPv6 in brackets, no trailing dot.
+ * Hosts that may be reached although they are not public, as `host:port` in the URL standard's
+ * spelling: lower case, IPv6 in brackets, no trailing dot.
  */
 export type AllowList = ReadonlySet<string>;
 

@@ -15,7 +15,7 @@ export interface RequestRules extends HostRules {
   lookupTurns: LookupTurns;
   /** Certificates (PEM) trusted instead of the system's and `NODE_EXTRA_CA_CERTS`. */
   ca?: string | undefined;
-  /** For a look-up that has its turn; the same again for connect and TLS together. */
+  /** For a look-up once it has its turn, and again for connecting, TLS included. */
   connectTimeoutSeconds: number;
   /** From the connection to the end of the response's headers, interim responses included. */
   headersTimeoutSeconds: number;

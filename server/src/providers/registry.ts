@@ -94,7 +94,7 @@ function readPolicy(env: Environment, provider: string): Policy {
 /** The values of PROVIDER. */
 export const PROVIDER_NAMES: readonly string[] = REGISTRY.map(({ name }) => name);
 
-/** Of the providers that have a docs page. */
+/** The field tables of the providers that have a docs page. */
 export const FIELD_TABLES = REGISTRY.flatMap(({ name, fields }) =>
   fields ? { name, fields } : [],
 );

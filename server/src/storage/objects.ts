@@ -250,7 +250,7 @@ const MARK = statement(
    where owner_id = any($1) and role = any($2) and state in ('writing', 'ready')`,
 );
 
-/** Marks the objects of tasks for deletion, of these roles, within the caller's transaction. */
+/** Marks the tasks' objects of these roles for deletion, within the caller's transaction. */
 export async function markForDeletion(
   tx: Queryable,
   ownerIds: string[],

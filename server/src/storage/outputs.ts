@@ -10,7 +10,7 @@ export interface OutputFile extends LocalFile {
   sizeBytes: number;
 }
 
-// Reads the rows as they were before the update: those that someone else has marked.
+// The select sees the rows as before the update, so it returns those that others have marked.
 const WITHDRAW = statement(
   'object_withdraw_outputs',
   `with withdrawn as (

@@ -215,7 +215,7 @@ const READ = namedStatement(
    group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
 );
 
-/** Of test tasks only, or of all others. */
+/** The usage of test tasks only, or of all others. */
 export function accountUsage(
   db: Database,
   accountId: string,

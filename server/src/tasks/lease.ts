@@ -23,7 +23,7 @@ const RENEW = statement(
 );
 
 /**
- * Renews the leases of this process's tasks. A skipped one is no harm: a lease spans three
+ * Renews the leases of this process's tasks. Skipping one does no harm: a lease spans three
  * renewals.
  */
 export async function renew(db: Database, leases: Map<string, number>): Promise<void> {

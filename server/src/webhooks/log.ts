@@ -48,7 +48,7 @@ const LIST = namedStatement(
 
 /**
  * Newest first.
- * @param page.before the cursor of the page before
+ * @param page.before the cursor of the previous page
  * @throws ApiError `not_found`
  */
 export async function listDeliveries(

@@ -118,7 +118,7 @@ async function check(deps: ArchiveDeps, task: Task, filePath: string): Promise<M
   return differences.length === 0 ? measured : measure(options);
 }
 
-/** If that fails, the task completes without its poster. */
+/** If the poster can't be stored, the task completes without it. */
 async function storePoster(store: () => Promise<string>): Promise<string | undefined> {
   const startedAt = performance.now();
   const posterId = await store().catch(() => undefined);

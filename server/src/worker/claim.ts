@@ -50,7 +50,7 @@ const dueIn = (pool: WorkerPool) =>
   `${POOL} = '${pool}' and tasks.provider = wanted.provider and tasks.due_at is not null`;
 
 // During a recovery (database/lineage.ts), nothing is claimed.
-// By ids in an array, so that the rows are found by their index.
+// Takes the ids as an array, so that Postgres finds the rows by their index.
 const LEASE = `update tasks set lease = lease + 1,
      leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
    where id = any(array(select id from chosen)) and ${NO_RECOVERY} returning ${TASK_COLUMNS}`;

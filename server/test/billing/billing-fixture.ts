@@ -157,7 +157,7 @@ type Calls<Resource> = {
     : Calls<Resource[Name]>;
 };
 
-/** Those of a process that gets other answers to these calls of Stripe. */
+/** Those of a process that gets other answers to these calls to Stripe. */
 export function withCalls(deps: BillingDeps, calls: Calls<BillingDeps['stripe']>): BillingDeps {
   return { ...deps, stripe: overlaid(deps.stripe, calls) };
 }
@@ -189,7 +189,7 @@ export function auditAfterwards(
 interface Options {
   /** Of the simulator: a number from 0, below 1. */
   chance?: () => number;
-  /** How often a call of Stripe is sent again. */
+  /** How often a call to Stripe is sent again. */
   retries?: number;
   log?: Log;
 }

@@ -45,7 +45,7 @@ const readNewest = queryFirst<
    order by s.created_at desc, s.id desc limit 1`,
 );
 
-/** Even if it has ended; without a scope, in any. */
+/** The newest subscription, even if it has ended; without a scope, of any. */
 export function subscriptionOf(db: Queryable, accountId: string, scope?: StripeScope) {
   return readNewest(db, accountId, scope?.mode ?? null, scope?.account ?? null);
 }

@@ -10,7 +10,7 @@ export function visibleText(text: string): string {
   return text.replace(HIDDEN, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** The same for a text with several lines, such as the stack of an error. */
+/** {@link visibleText} for a text with several lines, such as the stack of an error. */
 export function visibleLines(text: string): string {
   return text.split('\n').map(visibleText).join('\n');
 }

@@ -16,9 +16,9 @@ import type { ScratchDirectory } from '../../kernel/scratch-directory.ts';
 const MAX_FILES = 1000;
 /** A child with more resident memory than this after a file is not used again. */
 const MAX_RESIDENT_BYTES = 384 * 2 ** 20;
-/** Idle time before a child exits; longer if a file is expected. */
+/** Idle time before a child exits. */
 const IDLE_SECONDS = 5;
-const PREPARED_SECONDS = 60;
+const PREPARED_SECONDS = 60; // if a file is expected
 const MAX_IDLE = 2;
 
 interface SourceFile {

@@ -54,7 +54,7 @@ export function exifOrientation(tiff: Buffer): number {
 
 const PREFIX = Buffer.from('Exif\0\0');
 
-/** Without the prefix that JPEG requires and some writers of WebP add; null without it. */
+/** What follows the prefix that JPEG requires and some WebP writers add; null without it. */
 export function afterExifPrefix(data: Buffer): Buffer | null {
   return data.subarray(0, PREFIX.length).equals(PREFIX) ? data.subarray(PREFIX.length) : null;
 }

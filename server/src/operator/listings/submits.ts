@@ -7,7 +7,7 @@ export const waitingTasks = query<[], { provider: string; tasks: number }>(
 );
 
 // Refused through no fault of the request: a wrong key, an overdue account, too many jobs.
-/** Of the newest 200 tasks, up to 15 minutes old. */
+/** The submits that were refused, of the newest 200 tasks, up to 15 minutes old. */
 export const refusedSubmits = query<[], RefusedSubmits>(
   'provider_refused_submits',
   `with outcomes as (
@@ -17,7 +17,7 @@ export const refusedSubmits = query<[], RefusedSubmits>(
      from (select id, provider, created_at from tasks
        order by created_at desc, id desc limit 200) t
      cross join lateral (select cause, outcome_at, state from attempts
-       where task_id = t.id offset 0) a -- by the index of the task, also if the table is small
+       where task_id = t.id offset 0) a -- uses the index, however small the table
      where t.created_at > (select clock_now()) - interval '15 minutes'
        and a.state in ('accepted', 'rejected'))
    select provider, count(*)::int as submits,

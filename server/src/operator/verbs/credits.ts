@@ -32,7 +32,7 @@ export const CREDITS_VERBS = {
     summary: 'Give credits, once per reference; what is left of them may expire',
     fields: {
       ...MOVEMENT,
-      expires_at: optional(time('When what is left of them is taken back; never without it.')),
+      expires_at: optional(time('When the credits that are left expire; without it, never.')),
     },
     words: ['account', 'credits'],
     reason: 'optional',

@@ -27,7 +27,7 @@ const TERMS = {
   }),
 };
 const EXPIRES_DAYS = optional(
-  whole('Days after which the credits expire; never without it.', {
+  whole('Days after which the credits expire; without it, never.', {
     word: 'D',
     min: 1,
     max: 3650,
@@ -96,7 +96,7 @@ export const PLANS = {
     summary: 'Sell or change a plan of a subscription; subscriptions that exist keep their terms',
     fields: {
       ...TERMS,
-      period: optional(choiceOf('How often it is paid; month without it.', ['month', 'year'])),
+      period: optional(choiceOf('How often it is paid; by default each month.', ['month', 'year'])),
       expires_days: EXPIRES_DAYS,
     },
     words: ['id'],

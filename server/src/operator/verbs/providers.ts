@@ -113,7 +113,7 @@ export async function listProviders(db: Queryable) {
   });
 }
 
-/** Whether creates are paused. A create is also refused while the provider of new tasks is. */
+/** Whether creates are paused. A create is also refused while its provider takes no jobs. */
 export async function showCreates(db: Queryable) {
   const paused = (await listPauses(db)).find(({ subject }) => subject === 'creates');
   return {

@@ -88,7 +88,9 @@ export const TASKS = {
       failed: flag('End them with a refund.'),
       provider: optional(text('Only tasks of this provider.', { word: 'P', max: 100 })),
       account: optional({ ...ACCOUNT, word: 'A' }),
-      held_hours: optional(whole('Held for at least so many hours.', { word: 'H', max: 999_999 })),
+      held_hours: optional(
+        whole('Held for at least this many hours.', { word: 'H', max: 999_999 }),
+      ),
       cause: optional(choiceOf('What is not known.', ['acceptance', 'outcome'], { word: 'C' })),
       confirm: optional(text('The name of the list that you have seen.', { word: 'NAME' })),
     },

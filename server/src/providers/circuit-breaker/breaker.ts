@@ -13,9 +13,9 @@ export type Entry =
   | { kind: 'refused'; by: 'operator' | 'outage'; seconds: number };
 
 const FOLLOW_SECONDS = 1;
-/** How long a task waits to retry: while its provider is paused; while another submit probes. */
+/** How long a task waits to retry while its provider is paused. */
 const PAUSED_SECONDS = 30;
-const PROBED_SECONDS = 2;
+const PROBED_SECONDS = 2; // while another submit probes
 
 const REFUSING = statement(
   'providers_refusing',

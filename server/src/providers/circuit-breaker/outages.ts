@@ -13,13 +13,13 @@ import {
 import { jsonText } from '../../database/json-text.ts';
 import type { SubmitOutcome } from '../provider.ts';
 
-/** Failures in a row that close a provider; one with a Retry-After closes it at once. */
+/** Failures in a row that close a provider. A single one with a Retry-After closes it at once. */
 const FAILURES_TO_CLOSE = 3;
 /** Failures further apart than this are not in a row. */
 const IN_A_ROW_SECONDS = 60;
-/** The longest time that a provider is closed: without a Retry-After, and with one. */
+/** The longest time that a provider is closed without a Retry-After. */
 const MAX_SECONDS = 30;
-const MAX_ANNOUNCED_SECONDS = 300;
+const MAX_ANNOUNCED_SECONDS = 300; // with a Retry-After
 
 /** The recorded state of a provider. Seconds are counted from now. */
 export interface Outage {
@@ -67,7 +67,7 @@ function isOver(column: string, maxSeconds: number): string {
 const CLOSED_IS_OVER = `closed_until is not null
      and ${isOver('closed_until', MAX_ANNOUNCED_SECONDS)}`;
 
-/** SQL: seconds until the time of an outage is over; 0 if it is; null: not closed. */
+/** SQL: seconds until the time of an outage is over; 0: it is over; null: not closed. */
 const CLOSED_SECONDS = `case when ${CLOSED_IS_OVER} then 0
      else extract(epoch from closed_until - clock_now()) end::float8`;
 
@@ -147,7 +147,7 @@ export const closuresOfCreate = (provider: string) => ({
 
 const OF_PROVIDER = closuresOfCreate('$1');
 
-/** The same, for a create of the website, whose admission does not read it. */
+/** Reads the closures for a create of the website, whose admission does not. */
 export const readCreateClosures = firstRow<Omit<EntryState, 'probe'>>(
   'outage_of_create',
   `select ${OF_PROVIDER.columns} from (values (1)) one (row) ${OF_PROVIDER.joins}`,

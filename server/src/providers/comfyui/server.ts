@@ -5,7 +5,7 @@ import { type Api, openApi, type RemoteDeps, ServerError } from '../kit/remote.t
 export interface ComfyuiServer {
   /** Without a slash at its end. */
   baseUrl: string;
-  /** Of each call: ComfyUI itself has no authentication, but a proxy in front of it may. */
+  /** Sent with each call: ComfyUI itself has no authentication, but a proxy in front of it may. */
   headers: Record<string, string>;
   api: Api;
 }

@@ -51,7 +51,7 @@ export const PLACEHOLDERS: readonly string[] = [
   'job_id',
 ];
 
-/** Their values. */
+/** The values of the placeholders that are not files. */
 export function plainValues(jobSpec: JobSpec, rules: FrameRules): Record<string, unknown> {
   return {
     ...requestFields(COMFYUI_FIELDS, jobSpec),

@@ -30,7 +30,7 @@ export function falErrorIn(body: unknown): FalError | undefined {
   return Value.Check(ErrorSchema, body) ? body : undefined;
 }
 
-/** Of the platform and of each detail. */
+/** The error types of the platform and of each detail. */
 export function errorTypes({ detail, error_type }: FalError): string[] {
   const details = typeof detail === 'string' ? [] : detail;
   return [error_type, ...details.map(({ type }) => type)].filter((type) => type !== undefined);

@@ -19,7 +19,7 @@ const PageSchema = Type.Object({
 
 /** How far fal's clock may differ from the service's. */
 const SKEW_SECONDS = 120;
-/** Of 100 requests each. No account is expected to have more within the range of `historyUrl`. */
+/** Pages of 100 requests. No account is expected to have more within the range of `historyUrl`. */
 const MAX_PAGES = 20;
 
 /**

@@ -64,7 +64,7 @@ interface Submit {
 }
 
 interface ApiOptions {
-  /** Of each call, such as the API key. */
+  /** Sent with each call, such as the API key. */
   headers?: Record<string, string>;
   /** For reads, which are safe to repeat; on kept-alive connections if not given. */
   readCall?: CallOnce;

@@ -29,9 +29,9 @@ const CAPABILITIES: Capabilities = {
   budgets: {},
 };
 
-/** How long a job takes; one with the word `test-slow`. */
+/** How long a job takes. */
 const WORK_SECONDS = 2;
-const SLOW_SECONDS = 30;
+const SLOW_SECONDS = 30; // with the word `test-slow`
 /** How long a job's acceptance is unknown, if the prompt asks for that. */
 const HELD_SECONDS = 10;
 /** The Retry-After of a busy provider. */

@@ -80,7 +80,7 @@ function attemptIn(webhook: string): string | undefined {
   return path.split('/').at(-1)?.split('.').at(0);
 }
 
-/** Twice as many as creates at the limit fill: Replicate may let more through for a while. */
+/** Twice the pages that creates at the rate limit fill: bursts may go beyond the limit. */
 function pagesOf({ sentBetween: { from, to } }: FindJobInput): number {
   const seconds = (to - from) / 1000 + 2 * SKEW_SECONDS;
   return 1 + Math.ceil((2 * CREATES_PER_SECOND * seconds) / PAGE_ROWS);

@@ -49,7 +49,7 @@ interface ModeFields {
 const PRICES = {
   // Credits per second by model and resolution; `referenced`: with reference videos.
   prices: PRICE_TABLE,
-  // Each mode's accepted media fields, and its requirements: one field of each list.
+  // The media fields that each mode accepts, and those of which it requires at least one.
   modes: Object.fromEntries(
     Object.entries(MODE_FIELDS).map(([mode, accepts]): [string, ModeFields] => {
       return [mode, { accepts, requires: REQUIRED_FIELDS[mode as keyof typeof MODE_FIELDS] }];
@@ -58,14 +58,12 @@ const PRICES = {
   // Width and height in pixels, by resolution and ratio.
   frames: FRAMES,
   limits: {
-    // All input media of a request together; one upload.
-    input_bytes: INPUT_BYTES,
-    upload_bytes: MAX_UPLOAD_BYTES,
+    input_bytes: INPUT_BYTES, // all input media of a request together
+    upload_bytes: MAX_UPLOAD_BYTES, // one upload
     // All uploads of a mailbox, before and after its account got paid credits.
     stored_bytes: QUOTA_BYTES,
-    // One reference video; all those of a request.
-    reference_seconds: REFERENCE_SECONDS,
-    total_reference_seconds: TOTAL_REFERENCE_SECONDS,
+    reference_seconds: REFERENCE_SECONDS, // one reference video
+    total_reference_seconds: TOTAL_REFERENCE_SECONDS, // all those of a request
     reference_short_side: SHORT_SIDE,
   },
 };

@@ -156,7 +156,7 @@ function openLanes(deps: CreateDeps) {
   };
 }
 
-/** Its outcome may be unknown. */
+/** The error for a create whose outcome may be unknown. */
 function failedCreate(log: Log, cause: unknown): ApiError {
   log.error(
     { err: cause },

@@ -113,7 +113,7 @@ const UNBIND = statement(
    where k.account_id = unused.account_id and k.surface = unused.surface and k.key = unused.key`,
 );
 
-/** Only keys that this transaction bound. */
+/** Call it only for keys that this transaction bound. */
 export async function unbindKeys(tx: Transaction, tasks: NewTask[]): Promise<void> {
   const { accountIds, surfaces, keys } = namesOf(tasks);
   await tx.query(UNBIND, [accountIds, surfaces, keys]);

@@ -9,16 +9,7 @@ import type { JobRecord } from '../kit/record.ts';
 import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/simulation.ts';
 import { isListed } from '../kit/stage.ts';
 import { type GraphError, readGraph, type Workload } from './graph.ts';
-import {
-  type ComfyuiJob,
-  hasEnded,
-  historyEntry,
-  JobSchema,
-  jobDetail,
-  jobRow,
-  queueTuple,
-  wordOf,
-} from './job.ts';
+import { type ComfyuiJob, hasEnded, JobSchema, jobDetail, jobRow, wordOf } from './job.ts';
 import { createTempFolder, type TempFolder } from './uploads.ts';
 
 /** What the server loses at a restart. The record, and so every saved video, is kept. */
@@ -32,7 +23,7 @@ interface Server extends Jobs<ComfyuiJob> {
   memory: Memory;
 }
 
-/** A ComfyUI server. It forgets queue, history and uploads when it restarts, like a real server. */
+/** A ComfyUI server. It forgets jobs and uploads when it restarts, like a real server. */
 export function simulateComfyui(options: SimulatorOptions): Simulation<ComfyuiJob> {
   const jobs = openJobs(options, (value) => Value.Parse(JobSchema, value));
   const server: Server = { ...jobs, memory: { taken: [], temp: createTempFolder() } };
@@ -51,8 +42,6 @@ function call(
 function jobCalls(server: Server): SimulatedCall[] {
   return [
     call('submit', ['POST', '/prompt'], (request) => submit(server, request)),
-    call('queue', ['GET', '/queue'], () => queue(server)),
-    call('history', ['GET', '/history/([^/]+)'], ({ groups }) => history(server, groups[0])),
     call('read', ['GET', '/api/jobs/([^/]+)'], ({ groups }) => detail(server, groups[0])),
     call('cancel', ['POST', '/api/jobs/([^/]+)/cancel'], ({ groups }) => cancel(server, groups[0])),
     call('find', ['GET', '/api/jobs'], ({ url }) => list(server, url.searchParams)),
@@ -145,20 +134,6 @@ function known({ record, memory, options }: Server): Array<{ job: ComfyuiJob; wo
   const jobs = memory.taken.map((id) => record.get(id)).filter((job) => job !== undefined);
   const shown = jobs.filter((job) => isListed(job));
   return shown.map((job) => ({ job, word: wordOf(job, options.jobSeconds) }));
-}
-
-function queue(server: Server): SimulatedResponse {
-  const live = known(server).filter(({ word }) => !hasEnded(word));
-  const tuples = (isPending: boolean) =>
-    live.filter(({ word }) => (word === 'pending') === isPending).map(({ job }) => queueTuple(job));
-  return { status: 200, json: { queue_running: tuples(false), queue_pending: tuples(true) } };
-}
-
-function history(server: Server, promptId: string | undefined): SimulatedResponse {
-  const ended = known(server).filter(({ word }) => hasEnded(word));
-  const mine = ended.filter(({ job }) => job.promptId === promptId);
-  const entries = mine.map(({ job, word }) => [job.promptId, historyEntry(job, word)]);
-  return { status: 200, json: Object.fromEntries(entries) };
 }
 
 function detail(server: Server, promptId: string | undefined): SimulatedResponse {

@@ -36,23 +36,13 @@ export function hasEnded(word: string): boolean {
   return word === 'completed' || word === 'failed' || word === 'cancelled';
 }
 
-/** A row of `GET /queue`. */
-export function queueTuple(job: ComfyuiJob): unknown[] {
-  return [job.number, job.promptId, job.graph, { create_time: job.createdAt }, ['10']];
-}
-
-/** The value of `GET /history/{id}`. */
-export function historyEntry(job: ComfyuiJob, word: string): unknown {
-  return { prompt: queueTuple(job), outputs: outputsOf(job, word), status: statusOf(job, word) };
-}
-
 /** `GET /api/jobs/{id}`. */
 export function jobDetail(job: ComfyuiJob, word: string): unknown {
   const row = { ...jobRow(job, word), workflow: { prompt: job.graph, extra_data: {} } };
   if (!hasEnded(word)) return row;
   const error = word === 'failed' ? { execution_error: errorOf(job) } : {};
   const outputs = outputsOf(job, word);
-  return { ...row, ...error, outputs, execution_status: statusOf(job, word) };
+  return { ...row, ...error, outputs };
 }
 
 /** A row of `GET /api/jobs`. */
@@ -70,15 +60,6 @@ function outputsOf(job: ComfyuiJob, word: string): unknown {
   if (word !== 'completed') return {};
   const { filename, subfolder } = job;
   return { '10': { images: [{ filename, subfolder, type: 'output' }], animated: [true] } };
-}
-
-function statusOf(job: ComfyuiJob, word: string): unknown {
-  const messages: unknown[] = [['execution_start', { prompt_id: job.promptId }]];
-  if (word === 'completed') messages.push(['execution_success', { prompt_id: job.promptId }]);
-  if (word === 'failed') messages.push(['execution_error', errorOf(job)]);
-  if (word === 'cancelled') messages.push(['execution_interrupted', { node_id: '7' }]);
-  const isGood = word === 'completed';
-  return { status_str: isGood ? 'success' : 'error', completed: isGood, messages };
 }
 
 function errorOf(job: ComfyuiJob): unknown {

@@ -20,21 +20,6 @@ async function acceptedJob(): Promise<string> {
   return outcome.jobId;
 }
 
-/** Makes the server respond like one that is too old for `/api/jobs`. */
-async function becomeOld(): Promise<void> {
-  const faults = [{ kind: 'refuse', status: 404 } as const];
-  await rig.simulator.plan({ on: 'read', times: 1000, faults });
-  await rig.simulator.plan({ on: 'find', times: 1000, faults });
-}
-
-const STATUSES = [
-  { word: 'pending', kind: 'working' },
-  { word: 'in_progress', kind: 'working' },
-  { word: 'completed', kind: 'succeeded' },
-  { word: 'failed', kind: 'failed' },
-  { word: 'cancelled', kind: 'failed' },
-];
-
 const HOUR_MS = 3_600_000;
 
 /** Makes the server remember a job that it accepted two hours ago. */
@@ -88,31 +73,13 @@ test('a find throws when either of its reads fails', async () => {
   }
 });
 
-test('a job is found and read on a server without /api/jobs', async () => {
-  await becomeOld();
+test('a server that is too old for /api/jobs gets no job: the operator must update it', async () => {
+  const faults = [{ kind: 'refuse', status: 404 } as const];
+  await rig.simulator.plan({ on: 'read', times: 2, faults });
   const jobSpec = jobSpecOf();
-  const jobId = promptIdOf(jobSpec.attemptId);
-  assert.deepEqual(await rig.provider.submit(jobSpec, () => true), { kind: 'accepted', jobId });
-  const found = await rig.provider.find(agedFindInput(jobSpec));
-  assert.deepEqual(found, { kind: 'found', jobId, by: 'mark' });
-  for (const { word, kind } of STATUSES) {
-    await rig.simulator.changeJob(jobId, { forcedStatus: word });
-    assert.equal((await rig.provider.read(jobId)).kind, kind, word);
-  }
-});
-
-test('absence is weak on a server without /api/jobs, because its memory’s age is unknown', async () => {
-  await rememberOldJob();
-  await becomeOld();
-  assert.equal(await proofAt(3600), 'weak');
-});
-
-test('on an older server a job is missing only after queue, history and queue were read', async () => {
-  await becomeOld();
-  const seen = (await rig.simulator.requests()).length;
-  await rig.provider.read(promptIdOf('att_never'));
-  const calls = (await rig.simulator.requests()).slice(seen).map(({ call }) => call);
-  assert.deepEqual(calls, ['read', 'queue', 'history', 'queue']);
+  const outcome = await rig.provider.submit(jobSpec, () => true);
+  assert.ok(outcome.kind === 'rejected' && outcome.fault === 'operator');
+  await assert.rejects(rig.provider.find(agedFindInput(jobSpec)), { name: 'ServerError' });
 });
 
 test('a job that was lost in a restart is missing', async () => {

@@ -7,7 +7,8 @@ import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import type { ProviderDefinition } from '../definition.ts';
 import { identityOf, type RemoteDeps } from '../kit/remote.ts';
 import type { Adapter, CancelOutcome, Capabilities } from '../provider.ts';
-import { findPrompt, readPrompt } from './find.ts';
+import { findPrompt } from './find.ts';
+import { readPrompt } from './job.ts';
 import { openSavedVideo } from './outputs.ts';
 import { type ComfyuiServer, openServer, unexpectedResponse } from './server.ts';
 import { type ComfyuiSettings, readComfyuiSettings, readWorkflow } from './settings.ts';
@@ -90,7 +91,7 @@ const CAPABILITIES: Omit<Capabilities, 'jobLimitSeconds'> = {
 const CancelledSchema = Type.Object({ cancelled: Type.Boolean() });
 
 /**
- * Removes a job from the server's queue, or interrupts it. Servers without `/api/jobs` refuse.
+ * Removes a job from the server's queue, or interrupts it.
  * Source: ComfyUI `server.py`, `POST /api/jobs/{id}/cancel`.
  */
 async function cancelPrompt(server: ComfyuiServer, jobId: string): Promise<CancelOutcome> {

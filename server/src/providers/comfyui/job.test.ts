@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertTruncated } from '../../../test/providers/long-texts.ts';
-import { isQueued, statusOfHistory, statusOfJob } from './job.ts';
+import { statusOfJob } from './job.ts';
 import { videoAmong, viewPath } from './outputs.ts';
 import { promptIdOf } from './prompt-id.ts';
 
 const ID = promptIdOf('att_1');
-const GRAPH = { '9': { class_type: 'SaveVideo', inputs: {} } };
-const PROMPT = [4, ID, GRAPH, { create_time: 1760000000000 }, ['9']];
 const SAVED = { filename: 'video_00001_.mp4', subfolder: 'day', type: 'output' };
 const OUTPUTS = { '9': { images: [SAVED], animated: [true] } };
 const OUT_OF_MEMORY = {
@@ -30,10 +28,6 @@ const OUT_OF_MEMORY_CAUSE =
 
 function job(status: string, more: Record<string, unknown> = {}) {
   return statusOfJob({ id: ID, status, priority: 4, workflow: {}, ...more }, ID);
-}
-
-function history(status: unknown, outputs: unknown = {}) {
-  return statusOfHistory({ [ID]: { prompt: PROMPT, outputs, status } }, ID);
 }
 
 test('/api/jobs: a completed job has its video, a failed job its cause', () => {
@@ -59,37 +53,6 @@ test('/api/jobs: a response about another job or in another format gives no stat
   assert.equal(statusOfJob({ id: promptIdOf('att_2'), status: 'completed' }, ID), undefined);
   assert.equal(statusOfJob({ status: 'completed' }, ID), undefined);
   assert.equal(statusOfJob('<html>', ID), undefined);
-});
-
-test('/history: the status and its messages say how a job ended', () => {
-  const ok = { status_str: 'success', completed: true, messages: [] };
-  assert.deepEqual(history(ok, OUTPUTS), { kind: 'succeeded', output: SAVED });
-  assert.deepEqual(history(null, OUTPUTS), { kind: 'succeeded', output: SAVED });
-  const error = (...messages: unknown[]) => ({ status_str: 'error', completed: false, messages });
-  const start = ['execution_start', { prompt_id: ID, timestamp: 1760000000000 }];
-  assert.deepEqual(history(error(start, ['execution_error', OUT_OF_MEMORY])), {
-    ...FAILED,
-    cause: OUT_OF_MEMORY_CAUSE,
-  });
-  assert.deepEqual(history(error(start, ['execution_interrupted', { node_id: '7' }])), {
-    ...FAILED,
-    cause: 'interrupted at the server',
-  });
-  assert.deepEqual(history({ status_str: 'paused' }, OUTPUTS), { kind: 'working' });
-});
-
-test('/history: an unknown id is missing, and another format gives no status', () => {
-  assert.deepEqual(statusOfHistory({}, ID), { kind: 'missing' });
-  assert.equal(statusOfHistory([], ID), undefined);
-  assert.equal(statusOfHistory({ [ID]: 'done' }, ID), undefined);
-});
-
-test('/queue: a waiting or running job is found by its id', () => {
-  const other = [1, promptIdOf('att_2'), GRAPH, {}, ['9']];
-  assert.equal(isQueued({ queue_running: [other], queue_pending: [PROMPT] }, ID), true);
-  assert.equal(isQueued({ queue_running: [PROMPT], queue_pending: [] }, ID), true);
-  assert.equal(isQueued({ queue_running: [other], queue_pending: [] }, ID), false);
-  assert.equal(isQueued({ queue_running: [] }, ID), undefined);
 });
 
 test('a stored error text is bounded and well formed', () => {

@@ -10,9 +10,6 @@ export interface ComfyuiServer {
   api: Api;
 }
 
-/** `/queue` and `/history/{id}` contain whole graphs; a few hundred waiting jobs must fit. */
-const RESPONSE_BYTES = 64 * 2 ** 20;
-
 export function openServer(
   { baseUrl, authorization }: { baseUrl: string; authorization?: string | undefined },
   deps: Pick<RemoteDeps, 'submitTimeoutSeconds' | 'nextListTurn'>,
@@ -22,19 +19,8 @@ export function openServer(
     headers,
     readCall: callOnce,
     readTimeoutSeconds: deps.submitTimeoutSeconds,
-    maxResponseBytes: RESPONSE_BYTES,
   });
   return { baseUrl, headers, api };
-}
-
-/**
- * Gets the JSON of a 200.
- * @throws ServerError for any other response
- */
-export async function getServerJson(server: ComfyuiServer, path: string): Promise<unknown> {
-  const { status, body } = await server.api.get(server.baseUrl + path);
-  if (status === 200 && body !== undefined) return body;
-  throw unexpectedResponse(path, status);
 }
 
 export function unexpectedResponse(path: string, status: number): ServerError {

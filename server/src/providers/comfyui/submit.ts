@@ -3,7 +3,7 @@ import { Value } from 'typebox/value';
 import { refusals, rejected, truncate } from '../kit/outcomes.ts';
 import { ServerError } from '../kit/remote.ts';
 import type { JobSpec, ProviderInput, SubmitOutcome } from '../provider.ts';
-import { readPrompt } from './find.ts';
+import { readPrompt } from './job.ts';
 import { promptIdOf } from './prompt-id.ts';
 import type { ComfyuiServer } from './server.ts';
 import { type InputFiles, upload } from './uploads.ts';

@@ -69,8 +69,6 @@ interface ApiOptions {
   /** For reads, which are safe to repeat; on kept-alive connections if not given. */
   readCall?: CallOnce;
   readTimeoutSeconds?: number;
-  /** Per response; 16 MB when not given, and 1 MB for a submit. */
-  maxResponseBytes?: number;
 }
 
 export type Api = ReturnType<typeof openApi>;
@@ -78,7 +76,7 @@ export type Api = ReturnType<typeof openApi>;
 /** Calls to a provider's HTTP API, each one try. Only reads reuse a connection. */
 export function openApi(
   { submitTimeoutSeconds, nextListTurn }: Pick<RemoteDeps, 'submitTimeoutSeconds' | 'nextListTurn'>,
-  { headers = {}, readCall = createPooledCalls(), maxResponseBytes, ...options }: ApiOptions,
+  { headers = {}, readCall = createPooledCalls(), ...options }: ApiOptions,
 ) {
   const timeoutSeconds = options.readTimeoutSeconds ?? Math.min(READ_SECONDS, submitTimeoutSeconds);
   async function request(send: CallOnce, sent: Pick<Call, 'method' | 'url'> & Partial<Call>) {
@@ -86,7 +84,7 @@ export function openApi(
       ...sent,
       headers: { ...headers, ...sent.headers },
       timeoutSeconds,
-      maxResponseBytes: maxResponseBytes ?? RESPONSE_BYTES,
+      maxResponseBytes: RESPONSE_BYTES,
     });
     if (response.kind === 'responded') return withJson(response);
     throw new ServerError(`No response from the provider: ${response.cause}`);
@@ -112,7 +110,6 @@ export function openApi(
         headers: { ...headers, 'content-type': 'application/json', ...more },
         body: JSON.stringify(json),
         timeoutSeconds: submitTimeoutSeconds,
-        maxResponseBytes,
         mayStillSend,
       });
       if (response.kind !== 'responded') return response;

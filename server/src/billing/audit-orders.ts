@@ -1,5 +1,5 @@
 import { type Database, type Queryable, query, statement } from '../database/database.ts';
-import { type Report, runCheck } from '../ledger/audit-pages.ts';
+import { inPages, inPagesOfTransfers, type Report, runCheck } from '../ledger/audit-pages.ts';
 import { ordersOfTransfers, paymentSums } from '../ledger/payments.ts';
 import { type CreditOrder, movementNames } from './credit-order.ts';
 
@@ -46,20 +46,23 @@ export async function auditOrders(
   { orders, transfers }: { orders: number; transfers: number },
   report: Report,
 ): Promise<void> {
-  for (let after = ''; ; ) {
-    const page = await db.snapshot(async (tx) => {
-      const rows = await ordersAfter(tx, after, orders);
-      await checkSums(tx, rows, report);
-      const values = [rows.map(({ id }) => id)];
-      for (const check of [WORTH, PAID_TWICE]) await runCheck(tx, check, { values, report });
-      return rows;
-    });
-    if (page.length < orders) break;
-    after = page.at(-1)?.id ?? after;
-  }
-  for (let after: number | null = 0; after !== null; ) {
-    after = await db.snapshot((tx) => checkTransfers(tx, { after: after ?? 0, transfers }, report));
-  }
+  await inPages(db, orders, async (tx, after) => {
+    const page = await ordersAfter(tx, after, orders);
+    await checkSums(tx, page, report);
+    const ids = page.map(({ id }) => id);
+    for (const check of [WORTH, PAID_TWICE]) await runCheck(tx, check, { values: [ids], report });
+    return ids;
+  });
+  await inPagesOfTransfers(db, transfers, async (tx, range) => {
+    const named = await ordersOfTransfers(tx, ...range);
+    const ids = named.map(({ order }) => order);
+    const rows = await movementsOf(tx, ids);
+    const known = new Map(rows.map(({ id, movements }) => [id, movements]));
+    for (const { order, movement, reference } of named) {
+      const movements = known.get(order) ?? 0;
+      if (movement > movements) report(`${reference}: its order has ${movements} movements`);
+    }
+  });
 }
 
 async function checkSums(tx: Queryable, orders: AuditedOrder[], report: Report): Promise<void> {
@@ -75,21 +78,4 @@ async function checkSums(tx: Queryable, orders: AuditedOrder[], report: Report):
       report(`${id}: a transfer of it is of another account`);
     }
   }
-}
-
-/** @returns the last transfer that was checked; null: there are no more */
-async function checkTransfers(
-  tx: Queryable,
-  { after, transfers }: { after: number; transfers: number },
-  report: Report,
-): Promise<number | null> {
-  const { next, named } = await ordersOfTransfers(tx, after, transfers);
-  const ids = named.map(({ order }) => order);
-  const rows = await movementsOf(tx, ids);
-  const known = new Map(rows.map(({ id, movements }) => [id, movements]));
-  for (const { order, movement, reference } of named) {
-    const movements = known.get(order) ?? 0;
-    if (movement > movements) report(`${reference}: its order has ${movements} movements`);
-  }
-  return next;
 }

@@ -1,11 +1,6 @@
 import { type Database, statement } from '../database/database.ts';
 import type { Report } from './audit-pages.ts';
 
-interface BalanceSizes {
-  balances: number;
-  chunk: number;
-}
-
 const SIDES = ['granted', 'available', 'reserved', 'spent', 'debt'] as const;
 /** Contra accounts: the more credits were granted, the lower the sum of the transfers. */
 const CONTRA: readonly string[] = ['granted', 'debt'];
@@ -20,7 +15,6 @@ interface Progress extends BalanceKey {
   sums: Record<string, number>;
 }
 
-/** A balance and its next transfers, from one snapshot. */
 interface Chunk extends BalanceKey {
   transfers: number;
   through: number;
@@ -86,7 +80,7 @@ const CHUNK = statement(
  */
 export async function auditBalances(
   db: Pick<Database, 'snapshot'>,
-  sizes: BalanceSizes,
+  sizes: { balances: number; chunk: number },
   report: Report,
 ): Promise<void> {
   let last: BalanceKey = { account_id: '', kind: '' };
@@ -99,7 +93,7 @@ export async function auditBalances(
       return keys;
     });
     let open = page.map((key) => ({ ...key, through: 0, sums: zeroSums() }));
-    while (open.length > 0) open = await readChunks(db, { open, sizes, report });
+    while (open.length > 0) open = await readChunks(db, { open, chunk: sizes.chunk, report });
     if (page.length < sizes.balances) return;
     last = page.at(-1) ?? last;
   }
@@ -112,17 +106,17 @@ function zeroSums(): Record<string, number> {
 /** @returns the balances that have more transfers */
 async function readChunks(
   db: Pick<Database, 'snapshot'>,
-  input: { open: Progress[]; sizes: BalanceSizes; report: Report },
+  input: { open: Progress[]; chunk: number; report: Report },
 ): Promise<Progress[]> {
-  const { open, sizes, report } = input;
-  const values = [JSON.stringify(open), sizes.chunk];
+  const { open, chunk: limit, report } = input;
+  const values = [JSON.stringify(open), limit];
   const chunks = await db.snapshot((tx) => tx.query<Chunk>(CHUNK, values));
   for (const chunk of chunks) {
     for (const id of chunk.wrong) {
       report(`${chunk.account_id}: transfer ${id} stores a wrong ${chunk.kind} balance`);
     }
   }
-  const isLast = (chunk: Chunk) => chunk.transfers < sizes.chunk;
+  const isLast = (chunk: Chunk) => chunk.transfers < limit;
   for (const chunk of chunks.filter(isLast)) compare(chunk, report);
   return chunks.filter((chunk) => !isLast(chunk));
 }

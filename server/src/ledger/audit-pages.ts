@@ -1,8 +1,13 @@
-import { type Queryable, type Statement, statement } from '../database/database.ts';
+import {
+  type Database,
+  type Queryable,
+  queryFirst,
+  type Statement,
+  type Transaction,
+} from '../database/database.ts';
 
 export type Report = (problem: string) => void;
 
-/** Reports the rows of a statement that finds problems. */
 export async function runCheck(
   tx: Queryable,
   check: Statement,
@@ -11,15 +16,40 @@ export async function runCheck(
   for (const { problem } of await tx.query<{ problem: string }>(check, values)) report(problem);
 }
 
-const END = statement(
+/** Reads rows in the order of their ids, page by page, each in a snapshot of its own. */
+export async function inPages(
+  db: Pick<Database, 'snapshot'>,
+  size: number,
+  checkPage: (tx: Transaction, after: string) => Promise<string[]>,
+): Promise<void> {
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const begin: string = after;
+    const ids = await db.snapshot((tx) => checkPage(tx, begin));
+    after = ids.length < size ? undefined : ids.at(-1);
+  }
+}
+
+const endOfPage = queryFirst<
+  [after: number, limit: number],
+  { through: number; transfers: number }
+>(
   'audit_transfer_page',
-  `select max(id) as through, count(*)::int as transfers
+  `select coalesce(max(id), $1) as through, count(*)::int as transfers
    from (select id from ledger_transfers where id > $1 order by id limit $2) page`,
 );
 
-/** @returns `through`: the page's last transfer; `next`: the cursor of the next page, null: none */
-export async function transferPage(tx: Queryable, after: number, limit: number) {
-  const [end] = await tx.query<{ through: number | null; transfers: number }>(END, [after, limit]);
-  const through = end?.through ?? after;
-  return { through, next: end && end.transfers === limit ? through : null };
+/** The same for the transfers. `after`: the last one before the page. */
+export async function inPagesOfTransfers(
+  db: Pick<Database, 'snapshot'>,
+  size: number,
+  checkPage: (tx: Transaction, range: [after: number, through: number]) => Promise<void>,
+): Promise<void> {
+  for (let after: number | undefined = 0; after !== undefined; ) {
+    const begin: number = after;
+    after = await db.snapshot(async (tx) => {
+      const end = await endOfPage(tx, begin, size);
+      if (end) await checkPage(tx, [begin, end.through]);
+      return end?.transfers === size ? end.through : undefined;
+    });
+  }
 }

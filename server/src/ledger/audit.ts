@@ -1,17 +1,14 @@
 import { type Database, type Queryable, query, statement } from '../database/database.ts';
 import { auditBalances } from './audit-balances.ts';
-import { type Report, runCheck, transferPage } from './audit-pages.ts';
+import { inPages, inPagesOfTransfers, type Report, runCheck } from './audit-pages.ts';
 import type { BalanceKind } from './transfer.ts';
 
 /** Keeps snapshots and row lists small. */
 export const LEDGER_SIZES = {
-  /** Balances per page. */
   balances: 200,
   /** Transfers per balance of a page. */
   chunk: 2000,
-  /** Transfers per page, checked one by one. */
   transfers: 10_000,
-  /** Lots per page. */
   lots: 200,
 };
 
@@ -125,25 +122,18 @@ const LOT_PAGE = statement(
   'select name from ledger_lots where name > $1 order by name limit $2',
 );
 
-/**
- * Checks that the movements of each lot add up to its available and reserved credits. All rules of
- * lots cover what the lots contain so far (`lots_through`).
- */
+/** All rules of lots cover what the lots contain so far (`lots_through`). */
 async function auditLots(
   db: Pick<Database, 'snapshot'>,
   pageSize: number,
   report: Report,
 ): Promise<void> {
-  for (let after = ''; ; ) {
-    const page = await db.snapshot(async (tx) => {
-      const lots = await tx.query<{ name: string }>(LOT_PAGE, [after, pageSize]);
-      const names = lots.map(({ name }) => name);
-      for (const check of LOT_CHECKS) await runCheck(tx, check, { values: [names], report });
-      return names;
-    });
-    if (page.length < pageSize) return;
-    after = page.at(-1) ?? after;
-  }
+  await inPages(db, pageSize, async (tx, after) => {
+    const lots = await tx.query<{ name: string }>(LOT_PAGE, [after, pageSize]);
+    const names = lots.map(({ name }) => name);
+    for (const check of LOT_CHECKS) await runCheck(tx, check, { values: [names], report });
+    return names;
+  });
 }
 
 const RESERVED_TASKS = statement(
@@ -161,7 +151,6 @@ const RESERVED_TASKS = statement(
 export async function auditLedger(
   db: Pick<Database, 'snapshot'>,
   options: {
-    /** Receives one sentence per problem. */
     report: Report;
     /** Receives the tasks that credits were reserved for, page by page. */
     checkReserved?: (tx: Queryable, taskIds: string[]) => Promise<void>;
@@ -171,20 +160,14 @@ export async function auditLedger(
   const { report, checkReserved = async () => {}, sizes = LEDGER_SIZES } = options;
   await auditBalances(db, sizes, report);
   await auditLots(db, sizes.lots, report);
-  for (let after: number | null = 0; after !== null; ) {
-    const begin: number = after;
-    after = await db.snapshot(async (tx) => {
-      const { through, next } = await transferPage(tx, begin, sizes.transfers);
-      const range = [begin, through];
-      for (const check of CHECKS) await runCheck(tx, check, { values: range, report });
-      const tasks = await tx.query<{ task_id: string }>(RESERVED_TASKS, range);
-      await checkReserved(
-        tx,
-        tasks.map((row) => row.task_id),
-      );
-      return next;
-    });
-  }
+  await inPagesOfTransfers(db, sizes.transfers, async (tx, range) => {
+    for (const check of CHECKS) await runCheck(tx, check, { values: range, report });
+    const tasks = await tx.query<{ task_id: string }>(RESERVED_TASKS, range);
+    await checkReserved(
+      tx,
+      tasks.map((row) => row.task_id),
+    );
+  });
 }
 
 /** The credits of one kind reserved for a task, and how they were settled; null: not yet. */
@@ -196,7 +179,6 @@ export interface AuditedReservation {
   outcome: string | null;
 }
 
-/** The reservations of these tasks: one for each kind of credits that was reserved. */
 export const auditedReservations = query<[taskIds: string[]], AuditedReservation>(
   'audit_reservations',
   `select task_id, r.account_id, r.kind, r.credits, s.reason as outcome

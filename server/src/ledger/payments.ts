@@ -1,5 +1,4 @@
-import { type Queryable, query, queryValue, statement } from '../database/database.ts';
-import { transferPage } from './audit-pages.ts';
+import { query, queryValue } from '../database/database.ts';
 
 /** Whether the account ever had paid credits, even if spent or taken back since. */
 export const hasPaid = queryValue<[accountId: string], boolean>(
@@ -9,14 +8,11 @@ export const hasPaid = queryValue<[accountId: string], boolean>(
   false,
 );
 
-export interface PaymentSum {
-  name: string;
-  account_id: string;
-  credits: number;
-}
-
 /** The sums of grants and clawbacks by reference; unknown references are left out. */
-export const paymentSums = query<[names: string[]], PaymentSum>(
+export const paymentSums = query<
+  [names: string[]],
+  { name: string; account_id: string; credits: number }
+>(
   'ledger_payment_sums',
   `select name, t.account_id,
      sum(case t.reason when 'grant' then t.credits else -t.credits end)::int8 as credits
@@ -26,7 +22,6 @@ export const paymentSums = query<[names: string[]], PaymentSum>(
    group by name, t.account_id`,
 );
 
-/** The recorded available paid credits of accounts, and their debts. */
 export const paidBalances = query<
   [accountIds: string[]],
   { account_id: string; available: number; debt: number }
@@ -36,23 +31,14 @@ export const paidBalances = query<
    where account_id = any($1) and kind = 'paid'`,
 );
 
-const NAMED = statement(
+/** The transfers of orders in a range of ids. */
+export const ordersOfTransfers = query<
+  [after: number, through: number],
+  { reference: string; order: string; movement: number }
+>(
   'audit_payment_names',
   `select reference, split_part(reference, ':', 3) as order,
      split_part(reference, ':', 4)::int as movement
    from ledger_transfers where id > $1 and id <= $2
      and reference ~ '^(grant|clawback|debt):order:ord_[0-9A-Za-z]{24}:[0-9]{1,9}$'`,
 );
-
-/** A transfer of an order. */
-interface NamedMovement {
-  reference: string;
-  order: string;
-  movement: number;
-}
-
-/** `next`: where the next page begins; null: none. */
-export async function ordersOfTransfers(tx: Queryable, after: number, limit: number) {
-  const { through, next } = await transferPage(tx, after, limit);
-  return { next, named: await tx.query<NamedMovement>(NAMED, [after, through]) };
-}

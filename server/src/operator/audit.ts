@@ -6,7 +6,7 @@ import {
   auditLedger,
   LEDGER_SIZES,
 } from '../ledger/audit.ts';
-import { type Report, runCheck } from '../ledger/audit-pages.ts';
+import { inPages, type Report, runCheck } from '../ledger/audit-pages.ts';
 import { partsOf, TEST_SURFACE } from '../ledger/transfer.ts';
 import {
   AUDITED_CHECKS,
@@ -62,35 +62,24 @@ async function auditTasks(
   pageSize: number,
   report: Report,
 ): Promise<void> {
-  for (let after = ''; ; ) {
-    const ids = await db.snapshot(async (tx) => {
-      const tasks = await tx.query<AuditedTask>(AUDITED_PAGE, [after, pageSize]);
-      const taskIds = tasks.map(({ id }) => id);
-      await checkReservations(tx, tasks, report);
-      for (const check of AUDITED_CHECKS) await runCheck(tx, check, { values: [taskIds], report });
-      return taskIds;
-    });
-    if (ids.length < pageSize) return;
-    after = ids.at(-1) ?? after;
-  }
+  await inPages(db, pageSize, async (tx, after) => {
+    const tasks = await tx.query<AuditedTask>(AUDITED_PAGE, [after, pageSize]);
+    const ids = tasks.map(({ id }) => id);
+    await checkReservations(tx, tasks, report);
+    for (const check of AUDITED_CHECKS) await runCheck(tx, check, { values: [ids], report });
+    return ids;
+  });
 }
 
 const SETTLEMENTS: Record<string, string> = { completed: 'capture', failed: 'refund' };
 
-/**
- * Each task must have a reservation per kind of its credits: captured if it completed, refunded if
- * it failed, otherwise open.
- */
 async function checkReservations(
   tx: Queryable,
   tasks: AuditedTask[],
   report: Report,
 ): Promise<void> {
   const ids = tasks.map(({ id }) => id);
-  const reservations = new Map<string, AuditedReservation[]>();
-  for (const row of await auditedReservations(tx, ids)) {
-    reservations.set(row.task_id, [...(reservations.get(row.task_id) ?? []), row]);
-  }
+  const reservations = Map.groupBy(await auditedReservations(tx, ids), (row) => row.task_id);
   for (const task of tasks) checkParts(task, reservations.get(task.id) ?? [], report);
 }
 

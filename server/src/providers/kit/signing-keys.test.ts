@@ -1,22 +1,32 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSigningKeys, signedRecently } from './signing-keys.ts';
+import { createCallbackReader } from './signing-keys.ts';
 
-function keysOf(...keySets: string[][]) {
-  const clock = { now: 0 };
+const BEGIN_MS = 1_800_000_000_000;
+
+/** Reads callbacks that are signed with a key's name, with these keys at each fetch. */
+function readerOf(...fetched: (string[] | Error)[]) {
+  const clock = { now: BEGIN_MS };
   let fetches = 0;
-  const keys = createSigningKeys({
-    fetchKeys: async () => keySets[fetches++] ?? assert.fail('fetched too often'),
+  const read = createCallbackReader<string>({
+    fetchKeys: async () => {
+      const keys = fetched[fetches++] ?? assert.fail('fetched too often');
+      if (keys instanceof Error) throw keys;
+      return keys;
+    },
     now: () => clock.now,
+    signatureIn: ({ headers: { by, at = '' } }) => ({ timestamp: at, isBy: (key) => key === by }),
+    idField: 'id',
   });
-  const accepts = (key: string) => keys.some((one) => one === key);
+  const accepts = async (by: string, at = String(Math.floor(clock.now / 1000))) =>
+    (await read({ body: Buffer.from('{}'), headers: { by, at } })).kind === 'report';
   return { clock, accepts, fetches: () => fetches };
 }
 
 test('keys are fetched once and kept for a day, not longer', async () => {
-  const { clock, accepts, fetches } = keysOf(['a'], ['b']);
+  const { clock, accepts, fetches } = readerOf(['a'], ['b']);
   assert.ok(await accepts('a'));
-  clock.now = 86_400_000;
+  clock.now += 86_400_000;
   assert.ok(await accepts('a'));
   assert.equal(fetches(), 1);
   clock.now += 1;
@@ -24,36 +34,25 @@ test('keys are fetched once and kept for a day, not longer', async () => {
 });
 
 test('an unknown key causes a new fetch only if the keys are older than five minutes', async () => {
-  const { clock, accepts, fetches } = keysOf(['a'], ['a', 'b'], ['c']);
+  const { clock, accepts, fetches } = readerOf(['a'], ['a', 'b'], ['c']);
   assert.ok(await accepts('a'));
   assert.ok(!(await accepts('b')));
   assert.equal(fetches(), 1);
-  clock.now = 300_001;
+  clock.now += 300_001;
   assert.ok(await accepts('b'));
   for (let forgery = 0; forgery < 10; forgery += 1) assert.ok(!(await accepts('forged')));
   assert.equal(fetches(), 2);
 });
 
 test('when the keys can not be fetched the check throws, and the next check fetches again', async () => {
-  let fetches = 0;
-  const keys = createSigningKeys<string>({
-    fetchKeys: async () => {
-      fetches += 1;
-      if (fetches === 1) throw new Error('unreachable');
-      return ['a'];
-    },
-    now: () => 0,
-  });
-  await assert.rejects(
-    keys.some(() => true),
-    /unreachable/,
-  );
-  assert.ok(await keys.some((key) => key === 'a'));
+  const { accepts } = readerOf(new Error('unreachable'), ['a']);
+  await assert.rejects(accepts('a'), /unreachable/);
+  assert.ok(await accepts('a'));
 });
 
-test('a signature is recent within five minutes before or after now', () => {
-  const now = 1_800_000_000_000;
-  for (const off of [-300, 0, 300]) assert.ok(signedRecently(String(now / 1000 + off), now));
-  for (const off of [-301, 301]) assert.ok(!signedRecently(String(now / 1000 + off), now));
-  for (const text of ['', 'soon', '1e9', '-1']) assert.ok(!signedRecently(text, now));
+test('a signature is recent within five minutes before or after now', async () => {
+  const { accepts } = readerOf(['a']);
+  for (const off of [-300, 0, 300]) assert.ok(await accepts('a', String(BEGIN_MS / 1000 + off)));
+  for (const off of [-301, 301]) assert.ok(!(await accepts('a', String(BEGIN_MS / 1000 + off))));
+  for (const text of ['', 'soon', '1e9', '-1']) assert.ok(!(await accepts('a', text)));
 });

@@ -61,7 +61,6 @@ const countUnpaid = queryValue<[accountId: string], number, Transaction>(
 const MAX_UNPAID = 20;
 
 /**
- * Opens a Checkout for a pack. The order is stored before Stripe is called.
  * @param wanted.savesCard whether the card may be used for automatic purchases later
  * @throws ApiError `not_found` if the pack is not sold, `rate_limited`; Stripe's error
  */

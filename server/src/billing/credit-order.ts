@@ -113,7 +113,6 @@ export async function insertOrder(
   return (await db.query(INSERT, values)).length > 0;
 }
 
-/** The names of an order's ledger movements. */
 export function movementNames({ id, movements }: Pick<CreditOrder, 'id' | 'movements'>): string[] {
   return Array.from({ length: movements }, (_, i) => `order:${id}:${i + 1}`);
 }
@@ -138,12 +137,10 @@ interface OrderFilter {
   state?: OrderState | undefined;
   /** Only orders that have or had a dispute. */
   disputed?: boolean;
-  /** The last order of the previous page. */
   after?: string | undefined;
   limit: number;
 }
 
-/** A page of orders, the newest first. */
 export function listOrders(db: Queryable, filter: OrderFilter): Promise<CreditOrder[]> {
   const { accountId = null, state = null, disputed = false, after = null, limit } = filter;
   const list = accountId === null ? LIST : LIST_OF_ACCOUNT;

@@ -95,7 +95,6 @@ export async function saveCustomer(
   return saved?.stripe_customer ?? customer;
 }
 
-/** SQL */
 export function customerIn(accountId: string, mode: string, account: string): string {
   return `(select c.stripe_customer from stripe_customers c
      where c.account_id = ${accountId} and ${inScope('c', mode, account)}

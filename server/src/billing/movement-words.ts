@@ -47,7 +47,6 @@ const namesOf = query<[orderIds: string[]], { id: string; name: string }>(
   `select o.id, f.name from orders o join offers f on f.id = o.offer_id where o.id = any($1)`,
 );
 
-/** The offers that the orders of these movements sold. */
 export async function offersOf(
   db: Queryable,
   movements: Iterable<Pick<Described, 'reference'>>,

@@ -84,11 +84,7 @@ const retire = whether<[kind: Offer['kind'], id: string]>(
   'update offers set active = false where kind = $1 and id = $2 and active returning id',
 );
 
-/**
- * Takes a pack or plan off sale. Subscriptions continue.
- * @returns false if it was off sale
- * @throws UsageError if there is none
- */
+/** Subscriptions continue. @returns false if it was off sale @throws UsageError if there is none */
 export async function retireOffer(
   db: Queryable,
   kind: Offer['kind'],

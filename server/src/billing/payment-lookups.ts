@@ -6,7 +6,6 @@ import { settleSubscription } from './subscription/settle-subscription.ts';
 /** The id of a Stripe invoice or payment, which may be unknown to us. */
 export const STRIPE_PAYMENT = /^(?:in|pi)_[0-9A-Za-z_]{1,100}$/;
 
-/** The order known to have this invoice or payment. */
 export const orderOfPayment = queryValue<[stripeId: string], string | undefined>(
   'payment_lookup_known',
   'select id from orders where stripe_id = $1 or stripe_payment = $1 order by created_at limit 1',

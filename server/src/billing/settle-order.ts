@@ -36,8 +36,6 @@ function readTruth({ stripe }: BillingDeps, order: CreditOrder): Promise<Truth> 
 type Compared = Omit<Truth, 'state'> & { state: CreditOrder['state'] };
 
 /**
- * Only a payment of the order's price and currency, for an account that is not closed, is worth
- * credits.
  * @throws ApiError `service_busy` if a paid order became unpaid: returned money shows as a refund
  *   or dispute, so the response is wrong
  */

@@ -23,11 +23,9 @@ export interface StripeScope {
 
 /** The scope of this process: its key has one mode. */
 export interface OwnScope extends StripeScope {
-  /** Whether the key may not read its account. */
   isAccountHidden: boolean;
 }
 
-/** The scope stored with an id, as columns. */
 export interface ScopeColumns {
   stripe_mode: StripeMode;
   /** null: unknown, because the key may not read it. */
@@ -94,7 +92,6 @@ export function scopeOfKey(secretKey: string): OwnScope {
 /**
  * Asks Stripe once for the key's account. If a restricted key may not read it, ids are told apart
  * by their mode and by whether Stripe has them.
- * @throws Stripe's error if the request fails
  */
 export async function learnAccount({
   stripe,
@@ -125,7 +122,6 @@ export function isMissing(error: unknown): boolean {
   return isRefused(error) && Object(error).code === 'resource_missing';
 }
 
-/** undefined if Stripe has no object with the given id. */
 export function ifThere<Said>(asked: Promise<Said>): Promise<Said | undefined> {
   return asked.catch((error: unknown) => {
     if (isMissing(error)) return undefined;

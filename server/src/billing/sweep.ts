@@ -45,7 +45,6 @@ export function recordStripeEvent(db: Database, event: Stripe.Event): Promise<bo
   });
 }
 
-/** What an event is about, and the ids by which it is found here. */
 interface Subject {
   is: keyof typeof WAKE;
   id?: string | null | undefined;

@@ -20,10 +20,7 @@ export interface ParsedCommandLine {
   run(deps: Pick<VerbDeps, 'db' | 'show' | 'openStorage'>): Promise<unknown>;
 }
 
-/**
- * Parses the arguments after `framewright`.
- * @throws UsageError with one line, when the command is unknown or its arguments are wrong
- */
+/** @throws UsageError with one line, when the command is unknown or its arguments are wrong */
 export async function parseCommandLine(args: string[]): Promise<ParsedCommandLine> {
   const [name, verb] = await findVerb(args);
   const { words, options } = parseWords(name, verb, args.slice(name.split(' ').length));

@@ -10,7 +10,6 @@ function givenAs(field: string, { kind, word }: Field<unknown>): string {
   return kind === 'flag' ? optionOf(field) : `${optionOf(field)} ${word}`;
 }
 
-/** As typed after `framewright`, such as `keys create ACCOUNT [--name N]`. */
 export function usageOf(name: string, { words = [], fields, oneOf, reason }: Verb): string {
   const parts = Object.entries(fields).flatMap(([field, facts]) => {
     if (words.includes(field)) return [];

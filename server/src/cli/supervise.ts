@@ -23,7 +23,6 @@ const PAUSE_SECONDS = { first: 1, longest: 30 };
 const STABLE_SECONDS = 60;
 
 interface Member {
-  /** Such as `api-1` or `worker`. */
   name: string;
   worker?: Worker;
   hasStarted?: boolean;

@@ -12,7 +12,6 @@ import {
   wholeNumber,
   yesOrNo,
 } from '../kernel/variables.ts';
-import type { DecodedFrames } from '../media/measure.ts';
 import { parseAllowList, parseDenyList, parsePorts } from '../outbound/addresses.ts';
 import { parseDnsServers } from '../outbound/host-lookup.ts';
 import { anyProviderVariable, PROVIDER_NAMES, readProviders } from '../providers/registry.ts';
@@ -94,11 +93,6 @@ function providerOfNewTasks(env: Environment): string {
   return choice(env, 'PROVIDER', 'local', PROVIDER_NAMES);
 }
 
-function outputFrames(env: Environment): DecodedFrames {
-  const value = choice(env, 'OUTPUT_CHECK', 'keyframes', ['keyframes', 'full']);
-  return value === 'full' ? 'all' : 'keyframes';
-}
-
 /** Has a minimum, since a provider may report on a job days after its end. */
 function historyDays(env: Environment): number | undefined {
   if (read(env, 'HISTORY_DAYS', '') === '') return undefined;
@@ -115,10 +109,7 @@ function connectionsEach(processes: number): number {
   return Math.max(8, Math.min(24, Math.ceil(48 / processes)));
 }
 
-/**
- * Only this folder reads the environment.
- * @throws UsageError, one line that names the variable, when a value is unknown or malformed
- */
+/** @throws UsageError, one line that names the variable, when a value is unknown or malformed */
 export function readConfig(env: Environment = process.env) {
   const host = read(env, 'HOST', '127.0.0.1');
   const metrics = read(env, 'METRICS_PORT', 'off');
@@ -162,7 +153,10 @@ export function readConfig(env: Environment = process.env) {
     retentionDays: number(env, 'RETENTION_DAYS', 30, { max: TEN_YEARS.days }),
     historyDays: historyDays(env),
     /** Which frames of an output are decoded before it is stored. */
-    outputFrames: outputFrames(env),
+    outputFrames:
+      choice(env, 'OUTPUT_CHECK', 'keyframes', ['keyframes', 'full']) === 'full'
+        ? ('all' as const)
+        : ('keyframes' as const),
     drawsPosters: yesOrNo(env, 'POSTERS', 'yes'),
     /** How long the API still accepts requests after a shutdown has begun. */
     drainSeconds: number(env, 'DRAIN_SECONDS', 1),

@@ -1,5 +1,6 @@
 import { UsageError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
+import { isAllowed } from '../outbound/addresses.ts';
 import type { Config } from './config.ts';
 
 type AddressConfig = Pick<
@@ -7,10 +8,7 @@ type AddressConfig = Pick<
   'provider' | 'configuredProviders' | 'publicUrl' | 'providerHosts'
 >;
 
-/**
- * Checks the URLs of all providers, and PUBLIC_URL for the provider of new tasks.
- * @throws UsageError that says what to set
- */
+/** @throws UsageError that says what to set */
 export function checkProviderAddresses(config: AddressConfig, log: Log): void {
   checkBaseUrls(config);
   checkPublicUrl(config, log);
@@ -21,7 +19,7 @@ function checkBaseUrls({ configuredProviders, providerHosts }: AddressConfig): v
   const addresses = configuredProviders.flatMap(({ baseUrls }) => Object.entries(baseUrls));
   for (const [variable, address] of addresses) {
     if (address.startsWith('https:') || isLoopback(address)) continue;
-    if (providerHosts.allow.has(hostAndPort(address))) continue;
+    if (isAllowed(new URL(address), providerHosts)) continue;
     throw new UsageError(
       `${variable} is ${address}: the API key would be sent unencrypted, so it must be https ` +
         '(or, for a test provider, its host:port on PROVIDER_ALLOW)',
@@ -40,8 +38,8 @@ function checkPublicUrl(config: AddressConfig, log: Log): void {
   if (providerUrl === undefined || publicUrl?.startsWith('https:')) return;
   const isExcepted =
     isLoopback(providerUrl) ||
-    providerHosts.allow.has(hostAndPort(providerUrl)) ||
-    (publicUrl !== undefined && providerHosts.allow.has(hostAndPort(publicUrl)));
+    isAllowed(new URL(providerUrl), providerHosts) ||
+    (publicUrl !== undefined && isAllowed(new URL(publicUrl), providerHosts));
   if (!isExcepted) {
     throw new UsageError(
       `PUBLIC_URL is ${publicUrl ?? 'not set'}: PROVIDER=${provider} fetches inputs and calls ` +
@@ -53,10 +51,4 @@ function checkPublicUrl(config: AddressConfig, log: Log): void {
 
 function isLoopback(address: string): boolean {
   return /^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(new URL(address).hostname);
-}
-
-/** A URL's host and port, written as in PROVIDER_ALLOW. */
-function hostAndPort(address: string): string {
-  const { protocol, hostname, port } = new URL(address);
-  return `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
 }

@@ -104,7 +104,6 @@ export function readWebsite(env: Environment) {
     /** The trusted reverse proxies, in Fastify's format; undefined: none. */
     trustedProxies: trustedProxies(env),
     signupCredits: wholeNumber(env, 'SIGNUP_CREDITS', 0, { min: 0, max: 1_000_000 }),
-    /** undefined: mails are printed in the log. */
     mail: mail(env),
     issuers: issuerSettings(env),
     docsEditUrl: safeAddress(env, 'DOCS_EDIT_URL'),

@@ -13,9 +13,7 @@ import { type CreditKind, requireAboveZero, transfer } from './transfer.ts';
 
 export interface Clawback {
   accountId: string;
-  /** A whole number above zero. */
   credits: number;
-  /** The reference of the payment's grant. */
   payment: string;
   /** The caller's name for this clawback. The same reference is never booked twice. */
   reference: string;

@@ -1,9 +1,6 @@
 import type { BalanceName, Reason } from './transfer.ts';
 
-/**
- * How long, from the refund, refunded credits can be used if their lot expired while they were
- * reserved.
- */
+/** How long after a refund its credits can be used if their lot expired meanwhile. */
 export const GRACE_DAYS = 7;
 const GRACE_MS = GRACE_DAYS * 24 * 3600 * 1000;
 
@@ -63,10 +60,7 @@ export function taskOf({ reference }: Pick<LoggedTransfer, 'reference'>): string
   return reference.slice(reference.indexOf(':') + 1);
 }
 
-/**
- * Lots depend on their balance's transfers alone: the same transfers in the same order always give
- * the same lots (decisions/0018).
- */
+/** The same transfers in the same order always give the same lots (decisions/0018). */
 export function applyTransfer(book: LotBook, transfer: LoggedTransfer): void {
   const { reason, source, expires_at: expiresAt } = transfer;
   if (reason === 'capture' || reason === 'refund') settleLots(book, transfer);
@@ -111,7 +105,6 @@ function takeFromLots(book: LotBook, transfer: LoggedTransfer): void {
   if (transfer.reason === 'reserve') book.takenBy.set(taskOf(transfer), taken);
 }
 
-/** A lot, or the credits that do not expire. */
 interface CreditSource {
   lot?: Lot;
   most: number;

@@ -20,7 +20,6 @@ import {
 } from './lot-book.ts';
 import { type BalanceKind, transfer } from './transfer.ts';
 
-/** A row of `ledger_balances`. */
 export interface BalanceKey {
   accountId: string;
   kind: BalanceKind;
@@ -223,10 +222,7 @@ const noteGrant = queryValue<[...Key, id: number, expiresAt: Date], boolean, Tra
   false,
 );
 
-/**
- * Makes a balance's lots due after booking an expiring grant in the same transaction.
- * @throws UsageError when the expiry has passed; the transaction must not commit then
- */
+/** @throws UsageError when the expiry has passed; the transaction must not commit then */
 export async function noteExpiringGrant(
   tx: Transaction,
   { accountId, kind }: BalanceKey,
@@ -245,8 +241,8 @@ const DUE = statement(
 );
 
 /**
- * Takes the rest of expired lots. Safe in several processes. Without it, each balance would still
- * be brought up to date before its next reserve.
+ * Safe in several processes. Without it, each balance would still be brought up to date before its
+ * next reserve.
  * @returns how many balances were brought up to date
  */
 export async function bringDueUpToDate(deps: { db: Database; log: Log }): Promise<number> {

@@ -14,7 +14,6 @@ export interface Movement {
   task_id: string | null;
   reference: string;
   note: string | null;
-  /** For a grant whose credits expire. */
   expires_at: Date | null;
   available_after: number;
   reserved_after: number;
@@ -156,7 +155,6 @@ const READ_PAGE = namedStatement(
    order by id desc`,
 );
 
-/** Newest first. */
 export function movementPage(
   db: Database,
   accountId: string,

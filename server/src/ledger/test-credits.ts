@@ -12,7 +12,6 @@ import { adjustment, transfer } from './transfer.ts';
 /** An account's test balance at first and after each refill. */
 const TEST_CREDITS = 100_000;
 
-/** Gives an account its test balance, unless it has one. */
 export const openTestBalance = command<[accountId: string]>(
   'ledger_test_open',
   `with opened as (
@@ -31,10 +30,7 @@ const lockAvailable = queryValue<[accountId: string], number, Transaction>(
   0,
 );
 
-/**
- * Resets an account's available test credits; reserved ones stay reserved.
- * @returns what is available now
- */
+/** Reserved credits stay reserved. @returns what is available now */
 export async function refillTestCredits(db: Database, accountId: string): Promise<number> {
   return db.transaction(async (tx) => {
     await openTestBalance(tx, accountId);

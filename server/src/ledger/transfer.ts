@@ -21,7 +21,6 @@ export interface TaskCredits {
   accountId: string;
   taskId: string;
   credits: number;
-  /** 0 if omitted. */
   promotionalCredits?: number;
   /** Whether they are test credits: all of them, or none. */
   isTest?: boolean;
@@ -132,8 +131,7 @@ export interface Booked {
 }
 
 /**
- * Books transfers in one statement.
- * @returns them in the given order
+ * @returns the transfers in the given order
  * @throws Error when an account has no balance of the kind; pg's DatabaseError
  *   (`violatedConstraint`) when a reference was used or a balance would fall below zero
  */
@@ -168,7 +166,6 @@ export function adjustment(credits: number) {
   return { ...sides, credits: Math.abs(credits), reason: 'adjust' } as const;
 }
 
-/** Books one transfer, as {@link transferAll} does. */
 export async function transfer(tx: Queryable, move: Transfer): Promise<Booked> {
   const [booked] = await transferAll(tx, [move]);
   return booked as Booked;

@@ -20,15 +20,11 @@ export interface MailSettings {
   from: string;
 }
 
-/**
- * Never throws; ends within two minutes.
- * @returns whether the server accepted the mail; failures are logged
- */
+/** Never throws; ends within two minutes. @returns whether the server accepted the mail */
 export type SendMail = (mail: Mail) => Promise<boolean>;
 
 export interface Mailer {
   sendMail: SendMail;
-  /** Whether mails are printed in the log, because no server is configured. */
   isLogged: boolean;
   /** Waits a few seconds for mails being sent, then abandons them. */
   close(): Promise<void>;
@@ -50,7 +46,6 @@ export function openMailer({
 }: {
   settings: MailSettings | undefined;
   log: Log;
-  /** The backoff before each try. */
   pausesMs?: readonly number[];
   timeoutMs?: number;
 }): Mailer {
@@ -114,7 +109,6 @@ async function sendWithRetries(
   return false;
 }
 
-/** Imports nodemailer with the first mail. */
 function smtpTransport(settings: MailSettings, timeoutMs: number) {
   const { host, port, isTls, login, from } = settings;
   const open = async () => {

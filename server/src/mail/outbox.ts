@@ -14,9 +14,7 @@ const ADD = namedStatement(
   `insert into mails (id, account_id, subject, text) values (:id, :accountId, :subject, :text)`,
 );
 
-/**
- * At least once: after the transaction commits, a worker sends the mail, even if this process dies.
- */
+/** At least once: a worker sends it after the commit, even if this process dies. */
 export async function mailOwner(
   tx: Transaction,
   mail: { accountId: string; subject: string; text: string },
@@ -80,7 +78,6 @@ async function send({ db, log, sendMail, emailOf }: OutboxDeps, mail: TakenMail)
   await remove(db, id);
 }
 
-/** Makes all mails due after the clock was set back. */
 export const wakeMails = command<[]>(
   'mail_wake',
   'update mails set due_at = clock_now() where due_at > clock_now()',

@@ -81,10 +81,7 @@ const ACTION = {
   reason: 'its owner has deleted the account',
 };
 
-/**
- * Erases accounts that their owners have closed, once the grace period is over and no task of
- * theirs is live. Several workers may run it at once.
- */
+/** Erases accounts whose grace period is over. Several workers may run it at once. */
 export async function eraseClosedAccounts({ db, log }: { db: Database; log: Log }): Promise<void> {
   for (const accountId of await dueClosings(db)) {
     await db.transaction(async (tx) => {

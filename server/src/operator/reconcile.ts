@@ -132,10 +132,7 @@ async function adopt(
   return phase;
 }
 
-/**
- * Refuses a job that may be another customer's: an orphan job of another attempt, or a job that a
- * callback, or the response to a submit, named for another attempt.
- */
+/** An orphan job, or one that was named for another attempt, may be another customer's. */
 async function refuseTakenJob(tx: Transaction, attempt: Attempt, jobId: string): Promise<void> {
   const owner = await otherTaskOf(tx, attempt.id, attempt.provider, jobId);
   if (owner === undefined) return;

@@ -13,13 +13,11 @@ export interface NeededVariable {
   wanted: string;
 }
 
-/** What an adapter may use. Each adapter takes only what it needs. */
 export interface AdapterDeps {
   db: Database;
   storage: Storage;
   scratch: ScratchDirectory;
   log: Log;
-  /** Downloads results. */
   guardedFetch: GuardedFetch;
   /** The largest result that is fetched; OUTPUT_BYTES if not given. */
   maxOutputBytes?: number;
@@ -35,7 +33,6 @@ export interface OwnJobs {
   /** A condition in SQL: one of the attempts (an array in SQL) has a job under way. */
   isRunning(attemptIds: string): string;
   deleteOf(tx: Transaction, attemptIds: string[]): Promise<void>;
-  /** Erases client data. */
   eraseOf(tx: Transaction, attemptIds: string[]): Promise<void>;
 }
 
@@ -57,7 +54,6 @@ export interface ProviderDefinition<Settings> {
    */
   registeredBy: NeededVariable[];
   /**
-   * Reads the provider's variables.
    * @returns undefined if the provider is not configured
    * @throws UsageError, one line that names the variable, when a value is malformed, even if the
    *   provider is not configured

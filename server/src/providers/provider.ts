@@ -1,7 +1,6 @@
 import type { AspectRatio } from '../catalog/models.ts';
 import type { Parameters } from '../catalog/request.ts';
 
-/** A copied client file, as an adapter gets it. */
 export interface ProviderInput {
   role: 'first_frame' | 'last_frame' | 'reference_image' | 'reference_video';
   /** The object that holds the service's own copy. */
@@ -148,7 +147,6 @@ export interface Provider {
   cancel?(jobId: string): Promise<CancelOutcome>;
   /** @throws OutputGone when the result can no longer be fetched */
   openOutput(output: OutputReference): Promise<AsyncIterable<Uint8Array>>;
-  /** Interprets a POST to the attempt's callback URL. */
   readCallback?(callback: {
     body: Uint8Array;
     headers: Record<string, string | undefined>;
@@ -158,7 +156,6 @@ export interface Provider {
   stop?(): Promise<void>;
 }
 
-/** A provider without its name, which the registry gives it. */
 export type Adapter = Omit<Provider, 'name'>;
 
 export interface HostedProvider extends Provider {

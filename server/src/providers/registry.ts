@@ -33,7 +33,6 @@ function row<Settings>(definition: ProviderDefinition<Settings>) {
       const policy: Policy = isForeign ? readPolicy(env, name) : {};
       const settings = definition.readSettings(env);
       if (settings === undefined) return undefined;
-      /** See {@link ProviderDefinition.baseUrls}. */
       const baseUrls = definition.baseUrls(settings);
       return { name, fetchesInputs, baseUrls, definition, settings, policy };
     },
@@ -46,7 +45,6 @@ interface ProviderDeps extends Omit<AdapterDeps, 'nextListTurn'> {
   breaker: Pick<ProviderBreaker, 'observe'>;
 }
 
-/** Creates a provider, with its rate limits, its instrumentation and its circuit breaker. */
 async function createProvider(
   { definition, settings, policy }: ConfiguredProvider,
   { breaker, ...deps }: ProviderDeps,
@@ -82,16 +80,13 @@ export async function createProviders(
 
 type Policy = Pick<HostedProvider, 'assumeAbsentAfterHours'>;
 
-/**
- * Reads the number of hours (at most a year) after which a weak absence counts; never by default.
- */
+/** After how many hours (at most a year) a weak absence counts; never by default. */
 function readPolicy(env: Environment, provider: string): Policy {
   const name = `${provider.toUpperCase()}_ASSUME_ABSENT_AFTER_HOURS`;
   if (read(env, name, 'never') === 'never') return {};
   return { assumeAbsentAfterHours: number(env, name, 0, { min: 1, max: 8760 }) };
 }
 
-/** The values of PROVIDER. */
 export const PROVIDER_NAMES: readonly string[] = REGISTRY.map(({ name }) => name);
 
 /** The field tables of the providers that have a docs page. */

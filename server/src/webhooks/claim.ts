@@ -34,7 +34,6 @@ const RESTS = `coalesce(
 
 const OPEN = 'e.disabled_at is null and e.deleted_at is null';
 
-/** A delivery that takes longer is slow. */
 export const SLOW_MS = 1000;
 
 const SLOT = `case when e.failures > 0 then 'failing' when e.took_ms > ${SLOW_MS} then 'slow'
@@ -87,10 +86,7 @@ export const NEXT_DELIVERY = `(${WAITING}
    select min(greatest(w.due_at, case when ${RESTS} then e.paused_until end))
    from waiting w join webhook_endpoints e on e.id = w.endpoint_id where ${OPEN} and ${FREE})`;
 
-/**
- * Leases due endpoints: one per account before any account's second, longest waiting first.
- * @param slots how many of each kind
- */
+/** One endpoint per account before any account's second, longest waiting first. */
 export function claimEndpoints(
   db: Queryable,
   slots: Record<EndpointSlot, number>,
@@ -124,7 +120,6 @@ export interface DueDelivery {
   now_seconds: number;
 }
 
-/** The longest waiting first. */
 export const dueDeliveries = query<[endpointId: string, limit: number], DueDelivery>(
   'webhook_due',
   `select id, event_id, type, task_id, data, created_at, attempts,
@@ -133,7 +128,6 @@ export const dueDeliveries = query<[endpointId: string, limit: number], DueDeliv
    order by d.due_at, id limit $2`,
 );
 
-/** Postpones these, without counting a try. */
 export const postponeDeliveries = command<[ids: number[]]>(
   'webhook_postpone',
   `update webhook_deliveries set due_at = clock_now() + interval '1 minute'

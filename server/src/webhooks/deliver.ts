@@ -42,7 +42,7 @@ type PacedDeps = DeliverDeps & { pace: ReturnType<typeof createPace> };
  *   for the given time
  */
 export function startWebhooks(deps: DeliverDeps, signal: AbortSignal) {
-  const slots = openDeliverySlots(() => performance.now());
+  const slots = openDeliverySlots();
   const pace = createPace();
   const turns = new Set<Promise<void>>();
   startInterval(MAIL_SECONDS, { name: 'mails of webhooks', log: deps.log, signal }, () =>

@@ -12,10 +12,8 @@ import { newId } from '../kernel/ids.ts';
 import type { EventType } from './events.ts';
 import { newWebhookSecret } from './signature.ts';
 
-/** How many endpoints an account may have per mode. */
 export const MAX_ENDPOINTS = 10;
 const MAX_PER_HOUR = 30;
-/** How long the previous secret still signs. */
 const OVERLAP_HOURS = 24;
 
 /** Whose tasks an endpoint gets events of: those of live keys or of test keys. */
@@ -59,7 +57,6 @@ const COLUMNS = `id, mode, url, description, events, created_at,
 /** An endpoint of the caller. $1 to $3 are its id, account and mode. */
 const OWN = 'id = $1 and account_id = $2 and mode = $3 and deleted_at is null';
 
-/** Oldest first. */
 export const listEndpoints = query<[accountId: string, mode: Mode], WebhookEndpoint>(
   'webhook_endpoints_list',
   `select ${COLUMNS} from webhook_endpoints
@@ -71,7 +68,6 @@ const READ = statement(
   `select ${COLUMNS} from webhook_endpoints where ${OWN}`,
 );
 
-/** @throws ApiError `not_found` */
 export async function readEndpoint(
   db: Queryable,
   owner: Owner,

@@ -1,7 +1,6 @@
 import { namedStatement, type Queryable } from '../database/database.ts';
 import { jsonText } from '../database/json-text.ts';
 
-/** The events that an endpoint can choose. */
 export const EVENT_TYPES = ['task.completed', 'task.failed', 'task.held', 'credits.low'] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 

@@ -4,13 +4,11 @@ import { withIsoTimes } from '../kernel/text/iso-time.ts';
 import { type Owner, readEndpoint } from './endpoints.ts';
 import { FIRST_DUE, NEW_EVENT_ID, TEST_EVENT } from './events.ts';
 
-/** How long deliveries and their attempts are kept. */
 const LOG_DAYS = 30;
 
 interface LoggedAttempt {
   at: string;
   duration_ms: number;
-  /** The HTTP status; null without a response. */
   status: number | null;
   cause: string | null;
   /** The first KiB of the response's body, as text. */
@@ -46,11 +44,7 @@ const LIST = namedStatement(
    order by d.id desc limit :limit`,
 );
 
-/**
- * Newest first.
- * @param page.before the cursor of the previous page
- * @throws ApiError `not_found`
- */
+/** Newest first. @param page.before the cursor of the previous page @throws ApiError `not_found` */
 export async function listDeliveries(
   db: Queryable,
   owner: Owner,

@@ -103,10 +103,7 @@ const SWITCH_OFF = statement(
    returning disabled_because`,
 );
 
-/**
- * Records a turn's tries and the endpoint's new state, in the caller's transaction.
- * @returns the endpoint, with its lease renewed; undefined if it rests or was switched off
- */
+/** @returns the endpoint, with its lease renewed; undefined if it rests or was switched off */
 export async function recordTurn(
   tx: Transaction,
   { id, url }: LeasedEndpoint,

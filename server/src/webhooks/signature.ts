@@ -14,10 +14,7 @@ export interface SignedMessage {
   body: string;
 }
 
-/**
- * The headers of a delivery by Standard Webhooks.
- * @param secrets the endpoint's secrets; each adds a signature, separated by a space
- */
+/** By Standard Webhooks. Each of the endpoint's secrets adds a signature, after a space. */
 export function signatureHeaders(message: SignedMessage, secrets: string[]) {
   const { eventId, timestamp } = message;
   return {

@@ -55,9 +55,8 @@ const MAX_SLOW = 64;
 /**
  * A long turn at a sound endpoint moves to a slow slot if one is free, so that an endpoint that is
  * slow for the first time stops delaying the others.
- * @param now milliseconds of a monotonic clock
  */
-export function openDeliverySlots(now: () => number) {
+export function openDeliverySlots() {
   const taken: Record<EndpointSlot, Map<string, number>> = {
     sound: new Map(),
     slow: new Map(),
@@ -65,7 +64,7 @@ export function openDeliverySlots(now: () => number) {
   };
   const moveLong = () => {
     for (const [id, since] of taken.sound) {
-      if (now() - since < SLOW_MS || taken.slow.size >= MAX_SLOW) break;
+      if (performance.now() - since < SLOW_MS || taken.slow.size >= MAX_SLOW) break;
       taken.sound.delete(id);
       taken.slow.set(id, since);
     }
@@ -78,7 +77,7 @@ export function openDeliverySlots(now: () => number) {
     },
     /** @returns a function that frees the slot, whichever it is by then */
     take({ id, slot }: LeasedEndpoint): () => void {
-      taken[slot].set(id, now());
+      taken[slot].set(id, performance.now());
       return () => {
         for (const slots of Object.values(taken)) slots.delete(id);
       };

@@ -24,7 +24,6 @@ const read = queryFirst<[accountId: string], Row>(
    from billing_accounts where account_id = $1`,
 );
 
-/** An account's settings for when its paid credits run low. */
 export async function readLowBalance(db: Queryable, accountId: string) {
   const row = await read(db, accountId);
   const { alert_below = null, reload_pack: pack_id = null } = row ?? {};
@@ -53,7 +52,6 @@ const SET_RELOAD = namedStatement(
 );
 
 /**
- * Switches automatic purchases of a pack on or off.
  * @param onSet is called in the transaction that switches it on
  * @throws ApiError `invalid_request` if it could never happen
  */

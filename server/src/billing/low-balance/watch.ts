@@ -42,9 +42,7 @@ const watchedAfter = query<[after: string], Watched>(
    order by b.account_id limit ${PAGE}`,
 );
 
-/**
- * Buys the chosen pack for accounts that run low. Safe in several processes: one pack is bought.
- */
+/** Buys the chosen pack for accounts that run low; one, however many processes run it. */
 export function reloadBalances(deps: WatchDeps, billing: BillingDeps): Promise<void> {
   return forEachWatched(deps, async (watched, available) => {
     const { account_id: accountId, reload_below: below, reload_stopped: stopped } = watched;

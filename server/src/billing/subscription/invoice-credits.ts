@@ -69,9 +69,7 @@ export function priceOfLine(line: Stripe.InvoiceLineItem): string {
 interface Sold {
   /** Below zero if a more expensive plan has fewer credits. */
   credits: number;
-  /** The price of the line with the most credits. */
   price: PlanPrice | undefined;
-  /** Why some lines belong to no plan. */
   failure: string | null;
 }
 
@@ -121,7 +119,6 @@ function isProration({ parent }: Stripe.InvoiceLineItem): boolean {
   return details?.proration ?? false;
 }
 
-/** A note for operators on lines that bring no credits. */
 function unexplained(invoice: InvoiceWithLines, lines: Stripe.InvoiceLineItem[]): string | null {
   if (lines.length === 0 || invoice.amount_due <= 0) return null;
   const amount = lines.reduce((sum, line) => sum + line.amount, 0);

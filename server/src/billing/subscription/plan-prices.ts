@@ -78,17 +78,8 @@ export async function planPriceOf(
   const gone = same.map(({ stripe_price }) => stripe_price).join();
   const key = `price:${digest(terms + plan.name + gone)}`;
   const created = await createPrice(stripe, plan, key);
-  const { id: plan_id, credits, price, currency, period, expires_days } = plan;
-  const made: PlanPrice = {
-    stripe_price: created.id,
-    stripe_product: idOf(created.product) ?? '',
-    plan_id,
-    credits,
-    price,
-    currency,
-    period: period ?? 'month',
-    expires_days,
-  };
+  const at = { stripe_price: created.id, stripe_product: idOf(created.product) ?? '' };
+  const made: PlanPrice = { ...plan, ...at, plan_id: plan.id, period: plan.period ?? 'month' };
   await db.query(INSERT, INSERT.values({ ...made, mode, account }));
   return made;
 }
@@ -110,10 +101,7 @@ const retire = command<[stripePrice: string]>(
   'update plan_prices set gone_at = coalesce(gone_at, clock_now()) where stripe_price = $1',
 );
 
-/**
- * Stops offering a price that was archived at Stripe. Existing subscriptions keep its terms.
- * @returns whether it stopped
- */
+/** Existing subscriptions keep the price's terms. @returns whether it was archived at Stripe */
 export async function retireIfArchived(
   { db, stripe, log }: PriceDeps,
   price: string,

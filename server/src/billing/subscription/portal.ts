@@ -5,10 +5,7 @@ import { knownCustomer, withCustomer } from '../customers.ts';
 import { type BillingDeps, createOrRetryWithNewKey, ifThere, isRefused } from '../stripe-client.ts';
 import { digest, type PlanPrice, pricesOnSale, retireIfArchived } from './plan-prices.ts';
 
-/**
- * Opens Stripe's Customer Portal.
- * @throws ApiError `not_found` if the account has bought nothing yet; Stripe's error
- */
+/** @throws ApiError `not_found` if the account has bought nothing yet; Stripe's error */
 export async function openPortal(deps: BillingDeps, accountId: string): Promise<string> {
   const known = await knownCustomer(deps.db, accountId, deps.scope);
   if (known === null) throw new ApiError('not_found', 'There is nothing to manage yet.');
@@ -74,7 +71,6 @@ const SAVE = namedStatement(
      where portal_configurations.stripe_configuration = :gone`,
 );
 
-/** Stripe's limit. */
 const MAX_PRODUCTS = 10;
 
 async function configurationFor(

@@ -61,14 +61,8 @@ interface Limits extends Words {
   max: number;
 }
 
-function numberOf(
-  kind: 'whole' | 'number',
-  about: string,
-  { word = 'N', min = 0, max }: Limits,
-): Field<number> {
-  const shape = kind === 'whole' ? /^[+-]?\d{1,15}$/ : /^\d{1,15}(\.\d+)?$/;
-  const noun = kind === 'whole' ? 'a whole number' : 'a number';
-  return {
+function numbers(kind: 'whole' | 'number', shape: RegExp, noun: string) {
+  return (about: string, { word = 'N', min = 0, max }: Limits): Field<number> => ({
     kind,
     about,
     word,
@@ -80,16 +74,11 @@ function numberOf(
       if (value >= min && value <= max) return value;
       return refuse(`must be ${noun} from ${min} to ${max}`);
     },
-  };
+  });
 }
 
-export function whole(about: string, limits: Limits): Field<number> {
-  return numberOf('whole', about, limits);
-}
-
-export function decimal(about: string, limits: Limits): Field<number> {
-  return numberOf('number', about, limits);
-}
+export const whole = numbers('whole', /^[+-]?\d{1,15}$/, 'a whole number');
+export const decimal = numbers('number', /^\d{1,15}(\.\d+)?$/, 'a number');
 
 /** A switch: `--name` on the command line, true in JSON, `yes` in a query. */
 export function flag(about: string): Field<boolean> {
@@ -105,11 +94,11 @@ export function flag(about: string): Field<boolean> {
   };
 }
 
-export function time(about: string, { word = 'ISO' }: Words = {}): Field<Date> {
+export function time(about: string): Field<Date> {
   return {
     kind: 'time',
     about,
-    word,
+    word: 'ISO',
     isOptional: false,
     read: (given, refuse) =>
       readIsoTime(textOf(given)) ??
@@ -176,5 +165,6 @@ export const ACCOUNT = text('The account: its id or its e-mail address.', {
   word: 'ACCOUNT',
   max: 254,
 });
+export const OF_ACCOUNT = { fields: { account: ACCOUNT }, words: ['account'] } as const;
 export const TASK = text('The id of the task.', { word: 'ID' });
 export const KIND = choiceOf('The kind of the credits.', ['paid', 'promotional']);

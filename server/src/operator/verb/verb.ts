@@ -23,12 +23,6 @@ export interface ListPage {
   after: string | undefined;
 }
 
-type Run<Of extends Fields, Result> = (
-  deps: VerbDeps,
-  input: InputOf<Of>,
-  action: Action,
-) => Promise<Result>;
-
 interface Facts<Name extends string> {
   summary: string;
   /** The fields given as positional arguments, in this order. The others are options. */
@@ -75,7 +69,7 @@ export function verb<Of extends Fields, Result, Shown = Result>({
   ...facts
 }: Facts<keyof Of & string> & {
   fields: Of;
-  run: Run<Of, Result>;
+  run: (deps: VerbDeps, input: InputOf<Of>, action: Action) => Promise<Result>;
   /** Replaces `run`, to show more or because a request must not wait for it. */
   runOnConsole?: (run: () => Promise<Result>, deps: VerbDeps, action: Action) => Promise<Shown>;
 }): Verb<Of, Result, Shown> {
@@ -108,22 +102,22 @@ function requireOneOf(oneOf: Verb['oneOf'], input: Record<string, unknown>): voi
   throw new Refusal(first, input[first], bound);
 }
 
+interface Rows {
+  name: string;
+  /** The members of each row, in this order. */
+  columns: readonly string[];
+  rows: AsyncIterable<object>;
+  /** Whether it is printed as CSV, unless JSON is asked for. */
+  isCsv: boolean;
+  /** Called after the last row was read; CSV does not contain it. */
+  summary: () => object;
+}
+
 /** A result with many rows, read and printed as a stream, and the summary that follows them. */
 export class RowStream {
-  readonly name: string;
-  /** The members of each row, in this order. */
-  readonly columns: readonly string[];
-  readonly rows: AsyncIterable<object>;
-  /** Whether it is printed as CSV, unless JSON is asked for. */
-  readonly isCsv: boolean;
-  /** Called after the last row was read; CSV does not contain it. */
-  readonly summary: () => object;
+  readonly of: Rows;
 
-  constructor({ name, columns, rows, isCsv, summary }: Pick<RowStream, keyof RowStream>) {
-    this.name = name;
-    this.columns = columns;
-    this.rows = rows;
-    this.isCsv = isCsv;
-    this.summary = summary;
+  constructor(of: Rows) {
+    this.of = of;
   }
 }

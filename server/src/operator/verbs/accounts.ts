@@ -20,10 +20,8 @@ import { endSessions, listSessions } from '../../sign-in/sessions.ts';
 import { countTasks } from '../../tasks/task-listing.ts';
 import { type Action, performAction, recordAction } from '../actions.ts';
 import { eraseAccount } from '../erase.ts';
-import { ACCOUNT, flag, optional, text } from '../verb/fields.ts';
+import { ACCOUNT, flag, OF_ACCOUNT, optional, text } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
-
-const OF_ACCOUNT = { fields: { account: ACCOUNT }, words: ['account'] } as const;
 
 export const ACCOUNTS = {
   'accounts create': verb({
@@ -129,7 +127,6 @@ export const ACCOUNTS = {
   }),
 };
 
-/** An account with its balances, the number of its valid API keys, and of its tasks by phase. */
 export async function showAccount(db: Database, accountId: string) {
   const account = await readAccount(db, accountId);
   if (!account) throw new UsageError(`there is no account ${JSON.stringify(accountId)}`);

@@ -9,7 +9,7 @@ import {
 import { Refusal } from '../../kernel/errors.ts';
 import { spentThisMonth } from '../../tasks/create/key-cap.ts';
 import { performAction, recordAction } from '../actions.ts';
-import { ACCOUNT, flag, optional, orNone, text, time, whole } from '../verb/fields.ts';
+import { ACCOUNT, flag, OF_ACCOUNT, optional, orNone, text, time, whole } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
 
 const KEY = text('The id of the key; it is no secret.', { word: 'KEY_ID' });
@@ -77,8 +77,7 @@ export const KEYS = {
   }),
   'keys revoke-all': verb({
     summary: 'Respond 401 to all existing keys of an account from the next request on',
-    fields: { account: ACCOUNT },
-    words: ['account'],
+    ...OF_ACCOUNT,
     reason: 'required',
     dialog: { title: 'Revoke all keys', isDangerous: true },
     run: async ({ db }, { account }, action) => {
@@ -91,8 +90,7 @@ export const KEYS = {
   }),
   'keys list': verb({
     summary: 'List the keys of an account with their caps and uses, without their secrets',
-    fields: { account: ACCOUNT },
-    words: ['account'],
+    ...OF_ACCOUNT,
     run: async ({ db }, { account }) => {
       const keys = await listKeys(db, await findAccount(db, account));
       const spent = await spentThisMonth(

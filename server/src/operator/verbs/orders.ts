@@ -66,27 +66,19 @@ export const ORDERS = {
   }),
 };
 
+function pick<Row extends object, Name extends keyof Row>(row: Row, ...names: Name[]) {
+  return Object.fromEntries(names.map((name) => [name, row[name]])) as Pick<Row, Name>;
+}
+
 /** An order in a list for operators. Amounts are in minor units of the currency. */
 function listingOf(order: CreditOrder) {
-  const { id, account_id, created_at, kind, offer_name, state, credits, booked } = order;
-  const { price, currency, refunded, disputed, dispute, stripe_mode: mode } = order;
   return {
-    order_id: id,
-    account_id,
-    created_at,
-    kind,
-    offer: offer_name,
-    state,
-    credits,
-    /** Its credits in the ledger now. */
-    booked,
-    price,
-    currency,
-    refunded,
-    disputed,
-    dispute,
-    /** Stripe's: `test` or `live`. */
-    mode,
+    order_id: order.id,
+    ...pick(order, 'account_id', 'created_at', 'kind'),
+    offer: order.offer_name,
+    ...pick(order, 'state', 'credits', 'booked', 'price', 'currency'),
+    ...pick(order, 'refunded', 'disputed', 'dispute'),
+    mode: order.stripe_mode,
   };
 }
 
@@ -98,27 +90,18 @@ async function requireOrder(db: Database, id: string): Promise<CreditOrder> {
 
 async function showOrder(db: Database, id: string) {
   const order = await requireOrder(db, id);
-  const { amount, stripe_id, stripe_payment, subscription_id, receipt_url, failure } = order;
-  const { paid_at, settled_at, expires_at } = order;
   const movements = await paymentSums(db, movementNames(order));
   return {
     ...listingOf(order),
-    amount,
-    stripe_id,
-    stripe_payment,
-    subscription_id,
-    receipt_url,
-    failure,
-    paid_at,
-    settled_at,
-    credits_expire_at: expires_at,
+    ...pick(order, 'amount', 'stripe_id', 'stripe_payment', 'subscription_id', 'receipt_url'),
+    ...pick(order, 'failure', 'paid_at', 'settled_at'),
+    credits_expire_at: order.expires_at,
     movements: movements
       .map(({ name, credits }) => ({ reference: name, credits }))
       .sort((one, other) => one.reference.localeCompare(other.reference, 'en', { numeric: true })),
   };
 }
 
-/** How long the command waits for a worker. */
 const WAIT_SECONDS = 15;
 const LOOK_SECONDS = 0.25;
 

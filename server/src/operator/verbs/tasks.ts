@@ -120,7 +120,6 @@ export const TASKS = {
 /** `accepted`: the provider cancels the job. */
 type Cancelled = Omit<CancelBegun, 'cancel'> & { cancel: CancelBegun['cancel'] | 'accepted' };
 
-/** How long the command waits for the provider's reply. */
 const WAIT_SECONDS = 15;
 
 /**

@@ -54,7 +54,6 @@ const FIELD_IN_MESSAGE = /^(?:the |invalid )?(?:parameter\W+)?(\w+)/i;
 
 const MEDIA_PARAM = /(image|video|audio)_url|content\[[1-9]/;
 
-/** What an error of Ark means. A 429 with an unknown code is busy. */
 export function arkMeaning(error: ArkError, status: number): Meaning {
   const known = RULES.find(([codes]) => codes.test(error.code))?.[1];
   if (known === REQUEST && OWN_FIELD.test(fieldIn(error))) return 'operator';
@@ -69,7 +68,6 @@ function fieldIn({ code, param, message }: ArkError): string {
   return param || code.split('.').at(1) || inMessage || '';
 }
 
-/** Ark's code and message in one line, for operators. */
 export function arkCause({ code, message }: ArkError): string {
   return truncate(`${code}: ${message ?? ''}`.trim());
 }
@@ -83,7 +81,6 @@ export function arkCauseOf({ status, body }: JsonResponse): string {
   return truncate(`HTTP ${status} ${error ? arkCause(error) : "not in Ark's format"}`);
 }
 
-/** The outcome of a submit whose response has no task id. */
 export const refusedSubmit = refusals({
   errorIn: arkErrorIn,
   causeOf: arkCauseOf,

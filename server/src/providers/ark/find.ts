@@ -27,9 +27,7 @@ interface ArkFindDeps {
   api: Api;
   tasksUrl: string;
   models: ArkModels;
-  /** Whether submits send the attempt id as `safety_identifier`. */
   isMarking: boolean;
-  /** Milliseconds since 1970. */
   now(): number;
 }
 

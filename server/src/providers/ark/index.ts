@@ -36,9 +36,8 @@ function capabilitiesOf({ submitsPerMinute }: ArkSettings): Capabilities {
 }
 
 /**
- * BytePlus ModelArk and Volcengine Ark, "video generation tasks". The job of a submit whose
- * response was lost is found by its callback (each attempt has its own callback path) or in the
- * list of tasks.
+ * BytePlus ModelArk and Volcengine Ark, "video generation tasks". A lost job is found by its
+ * callback (each attempt has its own path) or in the list of tasks.
  */
 export function createArk(settings: ArkSettings, deps: RemoteDeps): Adapter {
   const { models, markAttempts, apiKey } = settings;
@@ -63,10 +62,7 @@ export function createArk(settings: ArkSettings, deps: RemoteDeps): Adapter {
   };
 }
 
-/**
- * Ark does not sign callbacks. Anyone who knows the attempt's path can send one, so it is only a
- * wake-up.
- */
+/** Only a wake-up: Ark does not sign callbacks. */
 function readCallback(json: unknown): Callback {
   if (typeof json !== 'object' || json === null) return forged('not a JSON object');
   return { kind: 'report', jobId: jobIdIn(json, 'id'), verified: false };

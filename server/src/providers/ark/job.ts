@@ -56,11 +56,7 @@ export async function cancelArkTask(api: Api, url: string, jobId: string): Promi
   return { kind: 'refused', cause: arkCauseOf(response) };
 }
 
-/**
- * A 404 that is about a model or an endpoint, or that comes from a proxy, says nothing about the
- * task.
- * @returns undefined if Ark does not know the task
- */
+/** A 404 about a model or an endpoint, or from a proxy, says nothing about the task. */
 async function getTask(api: Api, url: string, jobId: string): Promise<ArkJob | undefined> {
   const response = await api.get(url);
   const job = response.status === 200 ? arkJob(response.body) : undefined;

@@ -59,7 +59,6 @@ export function createProviderBreaker({ db, log }: { db: Database; log: Log }) {
       await refresh();
       startInterval(FOLLOW_SECONDS, { name: 'following closed providers', log, signal }, refresh);
     },
-    /** Asks before a submit. After an outage, one submit at a time may pass. */
     async enter(provider: string): Promise<Entry> {
       const admitted = { kind: 'admitted', end: async () => {} } as const;
       if (!refusing.has(provider)) return admitted;
@@ -91,7 +90,6 @@ function meaningOf(outcome: SubmitOutcome, isLate: boolean): 'works' | 'fails' |
   return outcome.kind === 'not_sent' && isLate ? undefined : 'fails';
 }
 
-/** Wraps a provider: reports the outcome of each submit to the circuit breaker. */
 export function reportingOutcomes(
   provider: Provider,
   breaker: Pick<ProviderBreaker, 'observe'>,
@@ -111,7 +109,7 @@ export function reportingOutcomes(
 // An outage whose `closed_until` passed over a minute ago is left out: no task has probed it, and it
 // may have ended.
 /** Everything that an outage has closed or an operator has paused. */
-export const closedSubjects = query<[], ClosedSubject>(
+export const closedSubjects = query<[], { subject: string; cause: string; seconds: number }>(
   'figures_closed',
   `select provider as subject, 'outage' as cause,
      extract(epoch from clock_now() - closed_since)::float8 as seconds
@@ -119,10 +117,3 @@ export const closedSubjects = query<[], ClosedSubject>(
    union all
    select subject, 'operator', extract(epoch from clock_now() - paused_at)::float8 from pauses`,
 );
-
-/** A provider, or `creates`, that is closed or paused now, why, and for how long. */
-export interface ClosedSubject {
-  subject: string;
-  cause: string;
-  seconds: number;
-}

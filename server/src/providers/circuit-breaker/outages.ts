@@ -31,7 +31,6 @@ export interface Outage {
 }
 
 /**
- * The effect of one more failure.
  * @param announced the provider's Retry-After in seconds
  * @returns `closeSeconds`: for how long the provider is closed from now on; null: no change
  */
@@ -71,7 +70,6 @@ const CLOSED_IS_OVER = `closed_until is not null
 const CLOSED_SECONDS = `case when ${CLOSED_IS_OVER} then 0
      else extract(epoch from closed_until - clock_now()) end::float8`;
 
-/** Locks the row of a provider, and adds it first if it is missing. */
 const LOCK = statement(
   'outage_lock',
   `insert into provider_outages as o (provider, failures, failed_at, cause)
@@ -94,10 +92,7 @@ const RECORD = namedStatement(
    where provider = :provider`,
 );
 
-/**
- * Counts a failed submit, and closes its provider if needed.
- * @returns for how many seconds the provider is closed from now on; undefined: no change
- */
+/** @returns for how many seconds the provider is closed from now on; undefined: no change */
 export function recordFailure(
   db: Database,
   provider: string,
@@ -123,20 +118,14 @@ export const recordSuccess = queryValue<[provider: string], boolean>(
   false,
 );
 
-/**
- * Opens a provider without waiting.
- * @returns whether it was closed
- */
+/** Opens a provider without waiting. @returns whether it was closed */
 export const resetOutage = queryValue<[provider: string], boolean, Transaction>(
   'outage_forget',
   'delete from provider_outages where provider = $1 returning closed_until is not null as closed',
   false,
 );
 
-/**
- * SQL for the statement that admits a create: whether it may pass.
- * @param provider the SQL of the provider's name
- */
+/** SQL for the statement that admits a create. @param provider the SQL of the provider's name */
 export const closuresOfCreate = (provider: string) => ({
   columns: `creates_pause.subject is not null or provider_pause.subject is not null as paused,
        ${CLOSED_SECONDS} as closed_seconds`,
@@ -153,7 +142,6 @@ export const readCreateClosures = firstRow<Omit<EntryState, 'probe'>>(
   `select ${OF_PROVIDER.columns} from (values (1)) one (row) ${OF_PROVIDER.joins}`,
 );
 
-/** A query about a provider that always has a row. */
 function firstRow<Row extends object>(name: string, text: string) {
   const read = queryFirst<[provider: string], Row>(name, text);
   return async (db: Queryable, provider: string): Promise<Row> => {
@@ -210,7 +198,6 @@ export const enterProvider = firstRow<EntryState>(
 
 interface EntryState {
   paused: boolean;
-  /** See {@link Outage}. */
   closed_seconds: number | null;
   /** Set if this submit is the probe. */
   probe: string | null;
@@ -223,16 +210,14 @@ export const endProbe = command<[provider: string, probe: string]>(
    where provider = $1 and probe_until = $2::timestamptz`,
 );
 
-/** The providers whose submits have failed. */
 export const listOutages = query<[], ListedOutage>(
   'outage_list',
-  `select provider, failures, cause, closed_since, closed_until,
+  `select provider, cause, closed_since, closed_until,
      closed_until <= clock_now() as is_over from provider_outages`,
 );
 
 export interface ListedOutage {
   provider: string;
-  failures: number;
   cause: object;
   closed_since: Date | null;
   closed_until: Date | null;

@@ -11,19 +11,12 @@ export const pause = whether<[subject: PauseSubject, reason: string], Transactio
    returning subject`,
 );
 
-/** @returns whether it was paused */
 export const endPause = whether<[subject: PauseSubject], Transaction>(
   'pause_end',
   'delete from pauses where subject = $1 returning subject',
 );
 
-export const listPauses = query<[], Pause>(
+export const listPauses = query<[], { subject: PauseSubject; reason: string; paused_at: Date }>(
   'pause_list',
   'select subject, reason, paused_at from pauses',
 );
-
-export interface Pause {
-  subject: PauseSubject;
-  reason: string;
-  paused_at: Date;
-}

@@ -5,10 +5,7 @@ import { readPrompt } from './job.ts';
 import { promptIdOf } from './prompt-id.ts';
 import { type ComfyuiServer, unexpectedResponse } from './server.ts';
 
-/**
- * Jobs are in the server's memory, so absence is strong only if that memory is proved to be older
- * than the attempt.
- */
+/** Absence is strong only if the server's memory, which has the jobs, is older than the attempt. */
 export async function findPrompt(
   server: ComfyuiServer,
   attempt: FindJobInput,

@@ -90,10 +90,7 @@ const CAPABILITIES: Omit<Capabilities, 'jobLimitSeconds'> = {
 
 const CancelledSchema = Type.Object({ cancelled: Type.Boolean() });
 
-/**
- * Removes a job from the server's queue, or interrupts it.
- * Source: ComfyUI `server.py`, `POST /api/jobs/{id}/cancel`.
- */
+/** Source: ComfyUI `server.py`, `POST /api/jobs/{id}/cancel`. */
 async function cancelPrompt(server: ComfyuiServer, jobId: string): Promise<CancelOutcome> {
   const path = `/api/jobs/${encodeURIComponent(jobId)}/cancel`;
   const { status, body } = await server.api.request('POST', server.baseUrl + path);

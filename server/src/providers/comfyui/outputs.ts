@@ -59,7 +59,6 @@ export function viewPath(file: OutputReference): string {
 /** 404 and 410: the file was deleted. 400: its name leads out of the folders. */
 const GONE = [400, 404, 410];
 
-/** @throws as {@link openOutputAt} */
 export function openSavedVideo(
   output: OutputReference,
   { baseUrl, headers }: ComfyuiServer,

@@ -17,7 +17,6 @@ export function readComfyuiSettings(env: Environment) {
   const settings = {
     /** For a proxy in front of the server. */
     authorization: secret(env, 'COMFYUI_AUTHORIZATION'),
-    /** Paths, which are read when the provider is created. */
     workflowFiles: readPaths(env, 'COMFYUI_WORKFLOWS'),
     frameRules: {
       framesPerSecond: number(env, 'COMFYUI_FRAMES_PER_SECOND', 24, { min: 1, max: 240 }),
@@ -35,7 +34,6 @@ function readPaths(env: Environment, name: string): string[] {
   return paths.includes('') ? bad(name, text, 'paths separated by commas') : paths;
 }
 
-/** @throws UsageError */
 export async function readWorkflow(file: string): Promise<{ name: string; text: string }> {
   try {
     return { name: file, text: await readFile(file, 'utf8') };

@@ -31,16 +31,13 @@ export async function upload(
   const filename = `${objectId}.${fileEnding(mediaType)}`;
   const sizeBytes = await files.sizeOf(objectId);
   if (sizeBytes === undefined) throw new ServerError(`the file ${objectId} is not in the storage`);
-  if (sizeBytes > UPLOAD_BYTES) throw tooLarge();
+  if (sizeBytes > UPLOAD_BYTES) {
+    throw new ServerError('a file is too large to upload; use its _url placeholder', 413);
+  }
   if (!(await isThere(server, filename, sizeBytes))) {
     await send(server, { filename, sizeBytes, open: () => files.open(objectId) });
   }
   return `${SUBFOLDER}/${filename} [temp]`;
-}
-
-function tooLarge(): ServerError {
-  const cause = 'a file is too large to upload; use its _url placeholder';
-  return new ServerError(cause, 413);
 }
 
 /** The size is compared, because a server that was killed may have only part of the file. */

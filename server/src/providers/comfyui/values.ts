@@ -51,7 +51,6 @@ export const PLACEHOLDERS: readonly string[] = [
   'job_id',
 ];
 
-/** The values of the placeholders that are not files. */
 export function plainValues(jobSpec: JobSpec, rules: FrameRules): Record<string, unknown> {
   return {
     ...requestFields(COMFYUI_FIELDS, jobSpec),

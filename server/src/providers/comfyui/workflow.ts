@@ -26,28 +26,23 @@ const BRACES = /\{\{(.*?)\}\}/gs;
 export interface Workflow {
   name: string;
   graph: Graph;
-  /** The placeholders in it. */
   asksFor: ReadonlySet<string>;
   /** The files it takes: `first_frame`, `reference_image_2`, ... */
   takesFiles: ReadonlySet<string>;
 }
 
-/**
- * @param name what to call the template in messages, for example its path
- * @throws UsageError, one line that names the template and what is wrong with it
- */
+/** @throws UsageError, one line that names the template and what is wrong with it */
 export function parseWorkflow(name: string, text: string): Workflow {
   const graph = parseGraph(name, text);
   const asksFor = new Set([...texts(graph)].flatMap(placeholdersIn));
   for (const placeholder of asksFor) {
-    if (!isKnown(placeholder))
-      throw new UsageError(`${name}: {{${placeholder}}} is not a placeholder`);
+    if (PLACEHOLDERS.includes(placeholder) || FILE_PLACEHOLDER.test(placeholder)) continue;
+    throw new UsageError(`${name}: {{${placeholder}}} is not a placeholder`);
   }
   if (!asksFor.has('prompt')) throw new UsageError(`${name}: it has no "{{prompt}}"`);
   return { name, graph, asksFor, takesFiles: new Set([...asksFor].flatMap(fileOf)) };
 }
 
-/** A client's file and its name in templates. */
 export interface NamedInput {
   name: string;
   input: ProviderInput;
@@ -88,10 +83,7 @@ function fill(part: unknown, values: Values): unknown {
   return Object.fromEntries(Object.entries(part).map(([key, item]) => [key, fill(item, values)]));
 }
 
-/**
- * A placeholder that is the whole string becomes its value, with its type; inside other text it
- * becomes text.
- */
+/** A placeholder that is the whole string becomes its value, with its type. */
 function fillText(text: string, values: Values): unknown {
   const [alone] = placeholdersIn(text);
   if (alone !== undefined && /^\{\{[^{}]*\}\}$/.test(text)) return valueFor(alone, values);
@@ -127,11 +119,6 @@ function* texts(part: unknown): Generator<string> {
 
 function placeholdersIn(text: string): string[] {
   return [...text.matchAll(BRACES)].map(([, placeholder = '']) => placeholder.trim());
-}
-
-function isKnown(placeholder: string): boolean {
-  const isPlain = PLACEHOLDERS.includes(placeholder);
-  return isPlain || FILE_PLACEHOLDER.test(placeholder);
 }
 
 function fileOf(placeholder: string): string[] {

@@ -65,7 +65,6 @@ const REQUEST_FAULTS: Record<string, RequestFault> = {
   video_duration_too_short: MEDIA_FAULT,
 };
 
-/** The outcome of a submit whose response has no request id. */
 export const falRefusal = refusals({
   errorIn: falErrorIn,
   causeOf: falCause,

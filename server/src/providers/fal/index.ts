@@ -43,8 +43,7 @@ const CAPABILITIES: Capabilities = {
 };
 
 /**
- * Seedance 2.0 on fal's queue. Does not use fal's own clients, because they retry a submit by
- * themselves.
+ * Without fal's own clients, because they retry a submit by themselves.
  * @throws UsageError when the configured models belong to several apps
  */
 export function createFal(settings: FalSettings, deps: RemoteDeps): Adapter {

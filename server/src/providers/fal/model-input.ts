@@ -17,7 +17,6 @@ export const FAL_MODELS: FalModels = {
   'video-2.0-mini': 'bytedance/seedance-2.0/mini',
 };
 
-/** The endpoint of a request, such as bytedance/seedance-2.0/fast/text-to-video. */
 export function endpointOf(jobSpec: JobSpec, models: FalModels): string {
   return `${models[jobSpec.model]}/${ENDPOINTS[jobSpec.mode]}`;
 }
@@ -41,5 +40,4 @@ export const FAL_FIELDS: FieldTable = {
   },
 };
 
-/** The body of a submit. */
 export const falInput = (jobSpec: JobSpec) => requestFields(FAL_FIELDS, jobSpec);

@@ -12,7 +12,6 @@ export function readFalSettings(env: Environment) {
     queueUrl: webAddress(env, 'FAL_QUEUE_URL') ?? 'https://queue.fal.run',
     /** Lists the account's past requests. */
     platformUrl: webAddress(env, 'FAL_PLATFORM_URL') ?? 'https://api.fal.ai',
-    /** The public keys that verify webhooks. */
     jwksUrl: webAddress(env, 'FAL_JWKS_URL') ?? 'https://rest.fal.ai/.well-known/jwks.json',
     /** If set, a webhook that is signed for another fal user counts as forged. */
     userId: read(env, 'FAL_USER_ID', '') || undefined,
@@ -27,7 +26,6 @@ export function readFalSettings(env: Environment) {
   return apiKey === undefined ? undefined : { ...settings, apiKey };
 }
 
-/** An account at fal, as its adapter uses it. */
 export interface Fal extends FalSettings {
   api: Api;
   /** The `owner/app` under which requests are read: the rest of an endpoint is left out there. */

@@ -7,13 +7,11 @@ import { Value } from 'typebox/value';
  */
 export const JobIdSchema = Type.String({ pattern: '^(?!\\.+$)[\\w.:-]{1,200}$' });
 
-/** The job id in a field of a provider's JSON; null if there is none. */
 export function jobIdIn(json: unknown, field: string): string | null {
   const id = Object(json)[field];
   return isJobId(id) ? id : null;
 }
 
-/** Whether a value from a provider is a valid job id. */
 export function isJobId(value: unknown): value is Static<typeof JobIdSchema> {
   return Value.Check(JobIdSchema, value);
 }

@@ -3,16 +3,14 @@ import { isJobId } from './job-id.ts';
 import type { Api, JsonResponse } from './remote.ts';
 
 /**
- * A job in a provider's list that may be the attempt's. `mark`: it has the attempt's mark.
- * `likeness`: it is like everything that was sent. `unclear`: the list shows too little to exclude
- * it.
+ * A job that may be the attempt's. `likeness`: it is like everything that was sent. `unclear`: the
+ * list shows too little to exclude it.
  */
 export interface Candidate {
   jobId: string;
   by: 'mark' | 'likeness' | 'unclear';
 }
 
-/** A provider's list of jobs. */
 interface JobList<Row> {
   /** For messages. */
   name: string;

@@ -43,7 +43,9 @@ export async function openOutputAt(
   };
   const toOutputGone = (failure: unknown): unknown => {
     if (!(failure instanceof OutboundError)) return failure;
-    const isGone = PERMANENT.has(failure.reason) || isAmong(gone, failure.details.http_status);
+    const isGone =
+      PERMANENT.has(failure.reason) ||
+      gone.some((status) => status === failure.details.http_status);
     return isGone ? new OutputGone(failure.message, { cause: failure }) : failure;
   };
   async function* translated(body: AsyncIterable<Uint8Array>) {
@@ -58,8 +60,4 @@ export async function openOutputAt(
   } catch (failure) {
     throw toOutputGone(failure);
   }
-}
-
-function isAmong(statuses: number[], status: unknown): boolean {
-  return statuses.some((one) => one === status);
 }

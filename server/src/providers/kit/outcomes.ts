@@ -4,10 +4,8 @@ import type { JsonResponse } from './remote.ts';
 type Rejection = Extract<SubmitOutcome, { kind: 'rejected' }>;
 export type JobFailure = Extract<JobStatus, { kind: 'failed' }>;
 
-/** What a client is told about a refused request. */
 export type RequestFault = Pick<Extract<Rejection, { fault: 'request' }>, 'code' | 'message'>;
 
-/** What a client is told about a failed job. */
 export type JobFault = Pick<JobFailure, 'code' | 'message'>;
 
 export const CONTENT_FAULT = {

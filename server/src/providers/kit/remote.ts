@@ -10,7 +10,6 @@ import type { AdapterDeps } from '../definition.ts';
 import type { Callback, SubmitOutcome } from '../provider.ts';
 import { jobIdIn } from './job-id.ts';
 
-/** What an adapter of a hosted API uses. */
 export type RemoteDeps = Pick<
   AdapterDeps,
   'guardedFetch' | 'submitTimeoutSeconds' | 'now' | 'nextListTurn' | 'maxOutputBytes'
@@ -24,7 +23,6 @@ export function identityOf(...decisive: unknown[]): string {
   return createHash('sha256').update(JSON.stringify(decisive)).digest('hex').slice(0, 24);
 }
 
-/** A callback that proves nothing, and why. */
 export function forged(cause: string): Callback {
   return { kind: 'forged', cause };
 }

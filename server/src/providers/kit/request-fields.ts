@@ -1,23 +1,10 @@
 import type { RequestField } from '../../catalog/request.ts';
 import type { JobSpec, ProviderInput } from '../provider.ts';
 
-/** Sent with its own value, under this name. */
+/** Sent with its own value, under this name. `note` follows the name in the docs. */
 interface Sent {
   as: string;
-  /** Follows the name in the docs. */
   note?: string;
-}
-/** Sent under this name with a value made from the job spec; undefined leaves it out. */
-interface Converted extends Sent {
-  value: (jobSpec: JobSpec) => unknown;
-}
-/** The adapter sends it in another way, which this describes in the docs. */
-interface SentOtherwise {
-  by: string;
-}
-/** The provider has nothing for it; the text tells operators why. */
-interface NotSent {
-  notSent: string;
 }
 
 /**
@@ -26,9 +13,12 @@ interface NotSent {
  */
 export type FieldTable = {
   readonly [Field in RequestField]:
-    | Converted
-    | SentOtherwise
-    | NotSent
+    /** Sent with a value made from the job spec; undefined leaves it out. */
+    | (Sent & { value: (jobSpec: JobSpec) => unknown })
+    /** The adapter sends it in another way, which this describes in the docs. */
+    | { by: string }
+    /** The provider has nothing for it; the text tells operators why. */
+    | { notSent: string }
     | (Field extends keyof JobSpec ? Sent : never);
 };
 
@@ -45,7 +35,6 @@ export function requestFields(table: FieldTable, jobSpec: JobSpec): Record<strin
 
 type Role = ProviderInput['role'];
 
-/** The link to the one file of a role. */
 export const linkTo = (role: Role) => (jobSpec: JobSpec) => linksOf(jobSpec, role)[0];
 
 /** The links to all files of a role, in order; undefined if there is none. */

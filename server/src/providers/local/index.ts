@@ -13,7 +13,6 @@ const BUILT_IN = {
   fetchesInputs: false,
 };
 
-/** The local renderer. */
 export const local: ProviderDefinition<object> = {
   ...BUILT_IN,
   name: 'local',

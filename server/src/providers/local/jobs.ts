@@ -20,12 +20,6 @@ export interface LocalJob {
   cause: string | null;
 }
 
-/** How a test key's job will end, decided when it begins. */
-export interface ScriptedEnd {
-  state: 'succeeded' | 'failed';
-  afterSeconds: number;
-}
-
 const ADD = namedStatement(
   'local_job_add',
   `insert into local_jobs (id, spec, state, ends_at) values
@@ -55,13 +49,13 @@ export const TOO_LATE = { kind: 'not_sent', cause: 'the time to send was over' }
 
 /**
  * Adds a job, unless there is one with its id, or its attempt was barred.
- * @param end undefined: the job is rendered
+ * @param end how a test key's job will end; undefined: the job is rendered
  */
 export async function submitJob(
   db: Database,
   jobSpec: JobSpec,
   mayStillSend: () => boolean,
-  end?: ScriptedEnd,
+  end?: { state: 'succeeded' | 'failed'; afterSeconds: number },
 ): Promise<SubmitOutcome> {
   if (!mayStillSend()) return TOO_LATE;
   const { state = 'queued', afterSeconds = null } = end ?? {};
@@ -146,7 +140,6 @@ export async function finishJob(db: Database, job: LocalJob, end: RenderEnd): Pr
 /** The cause of a failed job whose finished render was deleted. */
 export const RENDER_GONE = 'the render is gone';
 
-/** Records that a finished render was deleted. */
 export const markRenderLost = command<[id: string]>(
   'local_job_lose',
   `update local_jobs set state = 'failed', cause = '${RENDER_GONE}'

@@ -1,7 +1,6 @@
 import type { RenderSpec } from 'local-renderer';
 import { runChild } from '../../kernel/child.ts';
 
-/** The parent process's message to the child process that renders. */
 export interface RenderJob {
   spec: RenderSpec;
   outputPath: string;

@@ -34,7 +34,6 @@ const WORK_SECONDS = 2;
 const SLOW_SECONDS = 30; // with the word `test-slow`
 /** How long a job's acceptance is unknown, if the prompt asks for that. */
 const HELD_SECONDS = 10;
-/** The Retry-After of a busy provider. */
 const BUSY_SECONDS = 5;
 
 /**
@@ -70,7 +69,6 @@ async function submit(
   return isHidden ? { kind: 'unknown', cause: 'the prompt asks for it' } : submitted;
 }
 
-/** The outcome of a submit that makes no job. */
 function refusalOf(outcome: TestOutcome): SubmitOutcome | undefined {
   const ofRequest = { kind: 'rejected', fault: 'request' } as const;
   switch (outcome) {

@@ -1,6 +1,5 @@
 import { type Database, statement } from '../../database/database.ts';
 
-/** A rate limit that all processes of a quota share. */
 export interface RateBudget {
   /** The provider and, if it has API keys, a hash of the key. */
   quota: string;

@@ -26,10 +26,7 @@ export const replicate: ProviderDefinition<ReplicateSettings> = {
   create: createReplicate,
 };
 
-/**
- * Seedance 2.0 on Replicate. Does not use Replicate's own client, because it retries a create by
- * itself.
- */
+/** Without Replicate's own client, because it retries a create by itself. */
 export function createReplicate(settings: ReplicateSettings, deps: RemoteDeps): Adapter {
   const { baseUrl, apiToken, models } = settings;
   const api = openApi(deps, { headers: { authorization: `Bearer ${apiToken}` } });

@@ -28,5 +28,4 @@ export const REPLICATE_FIELDS: FieldTable = {
   reference_video_durations: { notSent: 'only the price depends on it' },
 };
 
-/** The `input` of a prediction. */
 export const replicateInput = (jobSpec: JobSpec) => requestFields(REPLICATE_FIELDS, jobSpec);

@@ -11,10 +11,7 @@ const PredictionSchema = Type.Object({
   error: Type.Optional(Type.Unknown()),
 });
 
-/**
- * Reads a prediction. An unknown status counts as working.
- * Source: Replicate docs, prediction lifecycle.
- */
+/** An unknown status counts as working. Source: Replicate docs, prediction lifecycle. */
 export async function readPrediction(account: Replicate, jobId: string): Promise<JobStatus> {
   const prediction = predictionIn(await account.api.get(urlOf(account, jobId)));
   if (!prediction) return { kind: 'missing' };
@@ -33,10 +30,7 @@ export async function readPrediction(account: Replicate, jobId: string): Promise
   }
 }
 
-/**
- * Cancels a prediction that waits or runs. Replicate shows an ended one unchanged.
- * Source: Replicate docs, cancel a prediction.
- */
+/** Replicate shows an ended prediction unchanged. Source: Replicate docs, cancel a prediction. */
 export async function cancelPrediction(account: Replicate, jobId: string): Promise<CancelOutcome> {
   const response = await account.api.request('POST', `${urlOf(account, jobId)}/cancel`);
   const status = predictionIn(response)?.status;
@@ -49,10 +43,7 @@ function urlOf({ baseUrl }: Replicate, jobId: string): string {
   return `${baseUrl}/v1/predictions/${encodeURIComponent(jobId)}`;
 }
 
-/**
- * The prediction in a response; undefined if Replicate itself says that it does not know it.
- * @throws Error when the response shows neither
- */
+/** @returns undefined if Replicate itself, not a proxy, says that it does not know it */
 function predictionIn(response: JsonResponse) {
   const { status, body } = response;
   if (status === 404 && replicateErrorIn(body)) return undefined;

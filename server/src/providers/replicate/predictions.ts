@@ -65,13 +65,9 @@ function compare(row: Row, jobSpec: JobSpec, { models }: Replicate): Candidate['
   }
   if (typeof row.model === 'string' && row.model !== models[jobSpec.model]) return 'unclear';
   if (!isFields(row.input) || Object.keys(row.input).length === 0) return 'unclear';
-  if (!isEcho(parametersOf(jobSpec), row.input)) return 'other';
+  if (!isEcho(replicateInput({ ...jobSpec, inputs: [] }), row.input)) return 'other';
   if (jobSpec.inputs.length === 0) return 'likeness';
   return isEcho(replicateInput(jobSpec), row.input) ? 'mark' : 'unclear';
-}
-
-function parametersOf(jobSpec: JobSpec): Record<string, unknown> {
-  return replicateInput({ ...jobSpec, inputs: [] });
 }
 
 /** The public URL and the token's secret may have changed since the submit; the id has not. */

@@ -35,7 +35,6 @@ function webhookSecret(env: Environment, name: string): string | undefined {
   );
 }
 
-/** An account at Replicate, as its adapter uses it. */
 export interface Replicate extends ReplicateSettings {
   api: Api;
 }

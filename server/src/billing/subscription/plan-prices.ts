@@ -78,8 +78,8 @@ export async function planPriceOf(
   const gone = same.map(({ stripe_price }) => stripe_price).join();
   const key = `price:${digest(terms + plan.name + gone)}`;
   const created = await createPrice(stripe, plan, key);
-  const at = { stripe_price: created.id, stripe_product: idOf(created.product) ?? '' };
-  const made: PlanPrice = { ...plan, ...at, plan_id: plan.id, period: plan.period ?? 'month' };
+  const ids = { stripe_price: created.id, stripe_product: idOf(created.product) ?? '' };
+  const made: PlanPrice = { ...plan, ...ids, plan_id: plan.id, period: plan.period ?? 'month' };
   await db.query(INSERT, INSERT.values({ ...made, mode, account }));
   return made;
 }

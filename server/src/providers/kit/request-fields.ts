@@ -13,13 +13,13 @@ interface Sent {
  */
 export type FieldTable = {
   readonly [Field in RequestField]:
+    | (Field extends keyof JobSpec ? Sent : never)
     /** Sent with a value made from the job spec; undefined leaves it out. */
     | (Sent & { value: (jobSpec: JobSpec) => unknown })
     /** The adapter sends it in another way, which this describes in the docs. */
     | { by: string }
     /** The provider has nothing for it; the text tells operators why. */
-    | { notSent: string }
-    | (Field extends keyof JobSpec ? Sent : never);
+    | { notSent: string };
 };
 
 /** The fields that the table sends by name, except fields without a value. */

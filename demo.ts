@@ -1,10 +1,10 @@
 // npm run demo: makes one video with the whole service, in a temporary folder. Only demo.mp4 beside
 // this file remains. A signal ends it early: the service stops, and nothing remains.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { Framewright } from './clients/typescript/src/index.ts';
 import { createAccount } from './server/src/accounts/accounts.ts';
 import { createKey } from './server/src/accounts/api-keys.ts';
 import { readConfig } from './server/src/config/config.ts';
@@ -13,7 +13,6 @@ import { createLog } from './server/src/kernel/log.ts';
 import { grant } from './server/src/ledger/ledger.ts';
 import { openConfiguredDatabase } from './server/src/open-database.ts';
 import { audit } from './server/src/operator/audit.ts';
-import type { VideoTask } from './server/src/requests/video-task.ts';
 import { startService } from './server/src/service.ts';
 
 const VIDEO = fileURLToPath(new URL('demo.mp4', import.meta.url));
@@ -23,7 +22,7 @@ const REQUEST = {
   model: 'video-2.0-fast',
   resolution: '720p',
   duration: 5,
-};
+} as const;
 
 const started = performance.now();
 
@@ -42,47 +41,6 @@ function endSignal(): AbortSignal {
   return ending.signal;
 }
 
-interface Api {
-  url: string;
-  secret: string;
-  signal: AbortSignal;
-}
-
-async function call<Result>(api: Api, route: string, init: RequestInit = {}): Promise<Result> {
-  const { url, secret, signal } = api;
-  const headers = { ...init.headers, authorization: `Bearer ${secret}` };
-  const response = await fetch(`${url}/api/v1${route}`, { ...init, headers, signal });
-  const body = (await response.json()) as Result;
-  if (!response.ok)
-    throw new Error(`${route} returned ${response.status}: ${JSON.stringify(body)}`);
-  return body;
-}
-
-async function generate(api: Api): Promise<VideoTask> {
-  let task = await call<VideoTask>(api, '/video/generations', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'idempotency-key': 'demo-1' },
-    body: JSON.stringify(REQUEST),
-  });
-  say(`task ${task.id} is ${task.status}, ${task.credits_used} credits are reserved`);
-  while (task.status === 'processing') {
-    // An API key may send 30 requests a minute.
-    await delay(2500, undefined, { signal: api.signal });
-    task = await call<VideoTask>(api, `/tasks/${task.id}`);
-    say(task.status === 'processing' ? 'still processing ...' : `the task is ${task.status}`);
-  }
-  return task;
-}
-
-async function download(task: VideoTask, signal: AbortSignal): Promise<void> {
-  if (!task.output) throw new Error(`the task failed: ${task.error?.code} ${task.error?.message}`);
-  const response = await fetch(task.output.video_url, { signal });
-  if (!response.ok) throw new Error(`the download returned ${response.status}`);
-  const bytes = await response.bytes();
-  await writeFile(VIDEO, bytes);
-  say(`downloaded ${VIDEO} (${Math.round(bytes.length / 1024)} KiB)`);
-}
-
 async function tour(db: Database, url: string, signal: AbortSignal): Promise<void> {
   say(`the service listens at ${url}, on its embedded database`);
   const accountId = await createAccount(db, 'you@localhost');
@@ -90,14 +48,23 @@ async function tour(db: Database, url: string, signal: AbortSignal): Promise<voi
   const { secret } = await createKey(db, { accountId });
   say(`made an account, an API key and ${CREDITS} credits`);
   say(`sending: ${JSON.stringify(REQUEST)}`);
-  const api = { url, secret, signal };
-  const task = await generate(api);
-  await download(task, signal);
-  const { available_credits: left } = await call<{ available_credits: number }>(api, '/credits');
+  const client = new Framewright({ apiKey: secret, baseUrl: `${url}/api/v1` });
+  const video = await client.generate(REQUEST, {
+    signal,
+    onProgress: ({ id, status, credits_used: credits }) =>
+      say(
+        status === 'processing'
+          ? `task ${id} is ${status}, ${credits} credits are reserved`
+          : `the task is ${status}`,
+      ),
+  });
+  await video.download(VIDEO, { signal });
+  say(`downloaded ${VIDEO} (${Math.round((await stat(VIDEO)).size / 1024)} KiB)`);
+  const { available_credits: left } = await client.credits.get({ signal });
   const { problems } = await audit(db);
   if (problems.length > 0) throw new Error(`the audit found ${JSON.stringify(problems)}`);
   say(
-    `credits: ${CREDITS} before, ${task.credits_used} spent (5 s x 50), ${left} left; the audit ` +
+    `credits: ${CREDITS} before, ${video.credits_used} spent (5 s x 50), ${left} left; the audit ` +
       'found no problem',
   );
 }

@@ -1,14 +1,7 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Issuer, OutsideIdentity } from './issuer.ts';
-import {
-  authorizationUrlOf,
-  callIssuer,
-  exchangeCode,
-  type OauthClient,
-  type OauthServer,
-  refusalOf,
-} from './oauth.ts';
+import { callIssuer, type OauthClient, type OauthServer, oauthIssuer } from './oauth.ts';
 
 export interface GithubSettings extends OauthClient {
   /** https://github.com, or a GitHub Enterprise server. */
@@ -24,27 +17,19 @@ const EmailsSchema = Type.Array(
 export function githubIssuer(settings: GithubSettings): Issuer {
   const { url } = settings;
   const api = url === 'https://github.com' ? 'https://api.github.com' : `${url}/api/v3`;
-  return {
+  return oauthIssuer(settings, {
     identifier: url,
-    async authorizationUrl(start) {
-      return authorizationUrlOf(await github(url), settings, start, { scope: 'user:email' });
-    },
-    async identify(parameters, start) {
-      const { oauth, server } = await github(url);
+    open: () => github(url),
+    queryOf: () => ({ scope: 'user:email' }),
+    async identityOf({ oauth, server }, response) {
       const client = { client_id: settings.clientId };
-      try {
-        const response = await exchangeCode({ oauth, server }, settings, parameters, start);
-        // For a used or wrong code GitHub sends 200 with an `error`, so without a token.
-        const token = await oauth.processAuthorizationCodeResponse(server, client, response);
-        return await whoHas(api, token.access_token);
-      } catch (cause) {
-        throw refusalOf(oauth, cause);
-      }
+      // For a used or wrong code GitHub sends 200 with an `error`, so without a token.
+      const token = await oauth.processAuthorizationCodeResponse(server, client, response);
+      return whoHas(api, token.access_token);
     },
-  };
+  });
 }
 
-/** Imports oauth4webapi with the first sign-in. */
 async function github(url: string): Promise<OauthServer> {
   const server = {
     // The `iss` that GitHub sends in its redirect (RFC 9207).

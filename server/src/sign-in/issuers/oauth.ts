@@ -1,6 +1,6 @@
 import type * as OAuth from 'oauth4webapi';
 import { callOnce } from '../../outbound/call.ts';
-import { IdentityRefused, type SignInStart } from './issuer.ts';
+import { IdentityRefused, type Issuer, type OutsideIdentity, type SignInStart } from './issuer.ts';
 
 const TIMEOUT_SECONDS = 10;
 
@@ -56,8 +56,39 @@ export function optionsOf(oauth: typeof OAuth, issuer: string) {
   };
 }
 
-/** `query`: the scope, and what else the issuer wants. */
-export async function authorizationUrlOf(
+interface OauthIssuer {
+  identifier: string;
+  /** Imports oauth4webapi with the first sign-in. */
+  open(): Promise<OauthServer>;
+  /** The scope, and what else the issuer wants in its authorization URL. */
+  queryOf(start: SignInStart): Record<string, string>;
+  /** Reads the identity by the token endpoint's response. */
+  identityOf(opened: OauthServer, response: Response, nonce: string): Promise<OutsideIdentity>;
+}
+
+/** An issuer that signs people in by OAuth 2, with PKCE. */
+export function oauthIssuer(
+  client: OauthClient,
+  { identifier, open, queryOf, identityOf }: OauthIssuer,
+): Issuer {
+  return {
+    identifier,
+    async authorizationUrl(start) {
+      return authorizationUrlOf(await open(), client, start, queryOf(start));
+    },
+    async identify(parameters, start) {
+      const opened = await open();
+      try {
+        const response = await exchangeCode(opened, client, parameters, start);
+        return await identityOf(opened, response, start.nonce);
+      } catch (cause) {
+        throw refusalOf(opened.oauth, cause);
+      }
+    },
+  };
+}
+
+async function authorizationUrlOf(
   { oauth, server }: OauthServer,
   { clientId }: OauthClient,
   { state, redirectUri, codeVerifier }: SignInStart,
@@ -78,7 +109,7 @@ export async function authorizationUrlOf(
 }
 
 /** @throws errors that {@link refusalOf} can read */
-export function exchangeCode(
+function exchangeCode(
   { oauth, server }: OauthServer,
   { clientId, clientSecret }: OauthClient,
   parameters: URLSearchParams,
@@ -102,7 +133,7 @@ export function exchangeCode(
 }
 
 /** Tells untrustworthy responses from an unresponsive issuer. */
-export function refusalOf(oauth: typeof OAuth, cause: unknown): unknown {
+function refusalOf(oauth: typeof OAuth, cause: unknown): unknown {
   if (cause instanceof oauth.AuthorizationResponseError) {
     const isDenied = cause.error === 'access_denied';
     return new IdentityRefused(cause.message, { isDenied, cause });

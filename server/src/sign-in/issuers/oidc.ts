@@ -1,12 +1,5 @@
-import type { Issuer, OutsideIdentity, SignInStart } from './issuer.ts';
-import {
-  authorizationUrlOf,
-  exchangeCode,
-  type OauthClient,
-  type OauthServer,
-  optionsOf,
-  refusalOf,
-} from './oauth.ts';
+import type { Issuer, OutsideIdentity } from './issuer.ts';
+import { type OauthClient, type OauthServer, oauthIssuer, optionsOf } from './oauth.ts';
 
 export interface OidcSettings extends OauthClient {
   issuer: string;
@@ -16,22 +9,12 @@ const DISCOVERY_MS = 3_600_000;
 
 /** An OpenID Connect issuer. Discovery runs with the first sign-in. */
 export function oidcIssuer(settings: OidcSettings): Issuer {
-  const discover = discovery(settings.issuer);
-  return {
+  return oauthIssuer(settings, {
     identifier: settings.issuer,
-    async authorizationUrl(start) {
-      const query = { scope: 'openid email', nonce: start.nonce };
-      return authorizationUrlOf(await discover(), settings, start, query);
-    },
-    async identify(parameters, start) {
-      const discovered = await discover();
-      try {
-        return await exchange(settings, discovered, parameters, start);
-      } catch (cause) {
-        throw refusalOf(discovered.oauth, cause);
-      }
-    },
-  };
+    open: discovery(settings.issuer),
+    queryOf: ({ nonce }) => ({ scope: 'openid email', nonce }),
+    identityOf: (...found) => readIdentity(settings, ...found),
+  });
 }
 
 function discovery(issuer: string): () => Promise<OauthServer> {
@@ -47,7 +30,6 @@ function discovery(issuer: string): () => Promise<OauthServer> {
   };
 }
 
-/** Imports oauth4webapi with the first sign-in. */
 async function discoverNow(issuer: string): Promise<OauthServer> {
   const oauth = await import('oauth4webapi');
   const url = new URL(issuer);
@@ -55,18 +37,16 @@ async function discoverNow(issuer: string): Promise<OauthServer> {
   return { oauth, server: await oauth.processDiscoveryResponse(url, response) };
 }
 
-async function exchange(
-  settings: OidcSettings,
-  discovered: OauthServer,
-  parameters: URLSearchParams,
-  start: SignInStart,
+async function readIdentity(
+  { clientId, issuer }: OidcSettings,
+  { oauth, server }: OauthServer,
+  response: Response,
+  nonce: string,
 ): Promise<OutsideIdentity> {
-  const { oauth, server } = discovered;
-  const client = { client_id: settings.clientId };
-  const options = optionsOf(oauth, settings.issuer);
-  const response = await exchangeCode(discovered, settings, parameters, start);
+  const client = { client_id: clientId };
+  const options = optionsOf(oauth, issuer);
   const token = await oauth.processAuthorizationCodeResponse(server, client, response, {
-    expectedNonce: start.nonce,
+    expectedNonce: nonce,
     requireIdToken: true,
   });
   await oauth.validateApplicationLevelSignature(server, response, options);

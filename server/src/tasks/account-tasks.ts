@@ -1,4 +1,5 @@
 import { type Database, namedStatement, queryFirst } from '../database/database.ts';
+import { invalidRequest } from '../kernel/errors.ts';
 import { readIsoTime } from '../kernel/text/iso-time.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
 import { hasReadyFile, objectsOfTask, posterOf } from '../storage/object-sql.ts';
@@ -83,18 +84,19 @@ export interface TaskPage {
 /**
  * A page of an account's tasks, newest first. It scans at most {@link WINDOW} tasks, so a page may
  * be short or empty and still have a next one.
- * @param after a cursor of an earlier page, checked by {@link parseCursor}
+ * @throws ApiError `invalid_request` if `after` is no cursor of an earlier page
  */
 export async function listAccountTasks(
   db: Database,
   accountId: string,
   filter: TaskFilter,
-  page: { after: Cursor | undefined; limit: number },
+  page: { after: string | undefined; limit: number },
 ): Promise<TaskPage> {
   const { surfaces, state = null, model = null, key = null, text = null } = filter;
   const period = { from: filter.from ?? '-infinity', until: filter.until ?? 'infinity' };
   const limit = page.limit + 1;
-  const start = page.after ?? { afterAt: 'infinity', afterId: '' };
+  const start =
+    page.after === undefined ? { afterAt: 'infinity', afterId: '' } : parseCursor(page.after);
   // Most pages fill up after a few tasks; only a search with rare matches scans many.
   let found: TaskPage = { tasks: [], next: null };
   for (const window of [2 * limit, WINDOW]) {
@@ -119,19 +121,20 @@ async function endOfWindow(
   return end?.position ?? null;
 }
 
-export interface Cursor {
+interface Cursor {
   afterAt: string;
   afterId: string;
 }
 
 const POSITION_SHAPE = /^(\d{4}-\d\d-\d\d) ([\d:.]{8,15})([+-](?:0\d|1[0-5]))(:\d\d)? (\w{1,120})$/;
 
-/** Parses a cursor; undefined if it is malformed or its time is out of range for Postgres. */
-export function parseCursor(position: string): Cursor | undefined {
+function parseCursor(position: string): Cursor {
   const [, day, time, hours, minutes = ':00', afterId = ''] = POSITION_SHAPE.exec(position) ?? [];
   const afterAt = `${day}T${time}${hours}${minutes}`;
-  const isTime = readIsoTime(afterAt) !== undefined && !afterAt.startsWith('0000');
-  return isTime ? { afterAt, afterId } : undefined;
+  // Postgres has no year 0.
+  if (readIsoTime(afterAt) && !afterAt.startsWith('0000')) return { afterAt, afterId };
+  const details = { field: 'cursor', reason: 'malformed' };
+  throw invalidRequest('The cursor is not one of this list.', details);
 }
 
 /** Times in records are ISO strings. */

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { listKeys } from '../../accounts/api-keys.ts';
 import { MODELS } from '../../catalog/models.ts';
 import type { Database } from '../../database/database.ts';
-import { ApiError, invalidRequest } from '../../kernel/errors.ts';
+import { ApiError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { limitSchema } from '../../requests/routes.ts';
@@ -13,7 +13,6 @@ import {
   accountPoster,
   type ListedTask,
   listAccountTasks,
-  parseCursor,
 } from '../../tasks/account-tasks.ts';
 import { API_SURFACE, WEB_SURFACE } from '../../tasks/create/new-task.ts';
 import { type AsJson, ModeSchema, type PageDeps, siteRoute } from '../route.ts';
@@ -89,23 +88,13 @@ const listTasksOfAccount = siteRoute('GET /console/api/tasks', {
       from: from === undefined ? undefined : startOfDay('from', from),
       until: to === undefined ? undefined : dayAfter('to', to),
     };
-    const page = {
-      after: cursor === undefined ? undefined : cursorOf(cursor),
-      limit: limit,
-    };
+    const page = { after: cursor, limit };
     const { tasks, next } = await listAccountTasks(db, accountId, filter, page);
     return { items: tasks.map((task) => videoItem(task, links)), next };
   },
 });
 
-function cursorOf(text: string) {
-  const cursor = parseCursor(text);
-  if (cursor) return cursor;
-  const details = { field: 'cursor', reason: 'malformed' };
-  throw invalidRequest('The cursor is not one of this list.', details);
-}
-
-/** The gallery's filters, including revoked keys: their videos are listed. */
+/** Includes revoked keys: their videos are listed. */
 const readTaskFilters = siteRoute('GET /console/api/task-filters', {
   query: Type.Object({ mode: ModeSchema }),
   handle: async ({ db }: PageDeps, { query, session: { accountId } }) => {
@@ -128,10 +117,7 @@ const showPoster = siteRoute('GET /console/api/tasks/:id/poster', {
     if (!poster) throw noPoster();
     const etag = `"${poster.id}"`;
     reply.headers({ etag, vary: 'cookie', 'cache-control': 'private, max-age=3600' });
-    if (request.headers['if-none-match'] === etag) {
-      reply.code(304).send();
-      return;
-    }
+    if (request.headers['if-none-match'] === etag) return void reply.code(304).send();
     const bytes = await storage.open(poster.id).catch(async (cause: unknown) => {
       if (cause instanceof ObjectMissing) {
         await hasVanished({ db, log }, poster.id);

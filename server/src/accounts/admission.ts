@@ -1,7 +1,6 @@
 import {
   command,
   type Queryable,
-  queryValue,
   type Statement,
   statement,
   type Transaction,
@@ -11,7 +10,7 @@ import { ApiError } from '../kernel/errors.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
 import { hashSecret, looksLikeSecret } from './api-keys.ts';
 import { invalidKey, type KeyGate, REQUESTS_PER_WINDOW, WINDOW_SECONDS } from './key-gate.ts';
-import { countingHits } from './rate-window.ts';
+import { countingHits, secondsUntilFree } from './rate-window.ts';
 
 const WINDOW = `interval '${WINDOW_SECONDS} seconds'`;
 /** How many hits have left the window; `hits` is sorted by time. */
@@ -165,19 +164,7 @@ async function admitTogether<Row extends object>(
   return requests.map((_, i) => byOrdinal.get(i + 1));
 }
 
-const retryAfter = queryValue<[keyId: string], number>(
-  'rate_retry_after',
-  `select extract(epoch from
-       hits[cardinality(hits) - ${REQUESTS_PER_WINDOW - 1}] + ${WINDOW} - clock_now()
-     )::float8 as seconds
-   from request_windows where subject = $1`,
-  0,
-);
-
-/**
- * The secret in a bearer header.
- * @throws ApiError `unauthorized` if it is missing or malformed, without a query
- */
+/** @throws ApiError `unauthorized` if the secret is missing or malformed, without a query */
 export function secretOf(authorization = ''): string {
   const secret = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (secret !== undefined && looksLikeSecret(secret)) return secret;
@@ -191,7 +178,7 @@ export function secretOf(authorization = ''): string {
  */
 async function passesAt({ db, now }: KeyGate, keyId: string): Promise<number> {
   const askedAt = now();
+  const seconds = await secondsUntilFree(db, keyId, REQUESTS_PER_WINDOW, WINDOW_SECONDS);
   // Anything longer means that the database's clock was set back.
-  const seconds = Math.min(WINDOW_SECONDS, await retryAfter(db, keyId));
-  return askedAt + Math.floor(seconds * 1000);
+  return askedAt + Math.floor(Math.min(WINDOW_SECONDS, seconds) * 1000);
 }

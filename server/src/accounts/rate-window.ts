@@ -1,13 +1,10 @@
-import { command, type Queryable, statement } from '../database/database.ts';
+import { command, type Queryable, queryValue, statement } from '../database/database.ts';
 import { ApiError, type RatePolicy } from '../kernel/errors.ts';
 import { evictOldest } from '../kernel/evict-oldest.ts';
 
 const MAX_KEYS = 10_000;
 
-/**
- * After this time, one request asks the database again, to notice a revoked API key, or an emptied
- * window.
- */
+/** Then one request asks the database again: a key may be revoked, a window emptied. */
 const TRUSTED_MS = 1000;
 
 /**
@@ -100,11 +97,13 @@ export function countingHits(keys: string, max: number | string, seconds: number
 
 const COUNT = statement('rate_count', countingHits('select $1::text', '$2::int', '$3::float8'));
 
-const RETRY_AFTER = statement(
+/** Seconds until a hit leaves a full window; 0 if the window is gone. */
+export const secondsUntilFree = queryValue<[key: string, max: number, seconds: number], number>(
   'rate_window_retry_after',
   `select extract(epoch from hits[greatest(cardinality(hits) - $2::int + 1, 1)]
      + make_interval(secs => $3::float8) - clock_now())::float8 as seconds
    from request_windows where subject = $1`,
+  0,
 );
 
 /**
@@ -122,8 +121,8 @@ export async function tooManyRequests(
   key: string,
   { max, seconds, name }: RateLimit,
 ): Promise<ApiError> {
-  const [row] = await db.query<{ seconds: number | null }>(RETRY_AFTER, [key, max, seconds]);
-  const wait = Math.ceil(Math.max(1, Math.min(seconds, row?.seconds ?? 1)));
+  const free = await secondsUntilFree(db, key, max, seconds);
+  const wait = Math.ceil(Math.max(1, Math.min(seconds, free)));
   return refusal(wait, name === undefined ? undefined : { name, max, seconds });
 }
 
@@ -132,10 +131,7 @@ function refusal(seconds: number, policy?: RatePolicy): ApiError {
   return new ApiError('rate_limited', message, { retryAfterSeconds: seconds, policy });
 }
 
-/**
- * Remembers which windows were found full in this process.
- * @param now monotonic milliseconds, for tests
- */
+/** Remembers which windows were found full in this process. @param now monotonic milliseconds */
 export function openRateMemory(now = () => performance.now()) {
   const full = openFullWindows(now, (seconds) => refusal(seconds));
   return {

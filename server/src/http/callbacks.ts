@@ -30,10 +30,8 @@ export async function callbackRoute(app: FastifyInstance, deps: CallbackRouteDep
       const { provider } = request.params;
       const result = await receiveRequest(deps, request).catch((cause: unknown) => {
         deps.onCallback?.(provider, 'failed');
-        throw new ApiError('service_busy', 'Send the callback again later.', {
-          cause,
-          retryAfterSeconds: 30,
-        });
+        const options = { cause, retryAfterSeconds: 30 };
+        throw new ApiError('service_busy', 'Send the callback again later.', options);
       });
       deps.onCallback?.(provider, result);
       if (result === 'no_such_path') throw noSuchPath();

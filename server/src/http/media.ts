@@ -35,8 +35,7 @@ interface MediaRequest {
  * for GET alone.
  */
 export function mediaRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
-  const route = { method: ['GET', 'HEAD'], url: '/media/:file' };
-  app.route<MediaRequest>({ ...route, handler: deliver });
+  app.route<MediaRequest>({ method: ['GET', 'HEAD'], url: '/media/:file', handler: deliver });
 
   async function deliver(request: FastifyRequest<MediaRequest>, reply: FastifyReply) {
     const id = request.params.file.replace(/\.\w{2,4}$/, '');
@@ -46,10 +45,8 @@ export function mediaRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
     const range = rangeOf(request.headers, file);
     if (range === 'unsatisfiable') {
       reply.header('content-range', `bytes */${file.size}`);
-      throw new ApiError(
-        'range_not_satisfiable',
-        `The range begins after the end: the file has ${file.size} bytes.`,
-      );
+      const message = `The range begins after the end: the file has ${file.size} bytes.`;
+      throw new ApiError('range_not_satisfiable', message);
     }
     const isGet = request.method === 'GET';
     const link = isGet ? await presigned(deps, object) : undefined;
@@ -106,10 +103,8 @@ async function deliverable(
   const expiresSeconds = links.expiryOf(id, query);
   const object = await readObject(db, id, ['output', 'input']);
   if (!object || object.state === 'writing') {
-    throw new ApiError(
-      'link_invalid',
-      'This link is not valid. Read the task again for a new one.',
-    );
+    const message = 'This link is not valid. Read the task again for a new one.';
+    throw new ApiError('link_invalid', message);
   }
   if (object.state !== 'ready') throw deleted();
   if (expiresSeconds < object.now_seconds) {

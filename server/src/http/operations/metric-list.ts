@@ -8,9 +8,9 @@ export interface MetricDefinition {
   kind: MetricKind;
   help: string;
   /** Label names. Each has few values, known in advance: no ids, no client texts. */
-  labels: readonly string[];
+  labels: string[];
   /** Upper bounds of a histogram's buckets, in seconds or items. */
-  buckets?: readonly number[];
+  buckets?: number[];
 }
 
 const FAST = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
@@ -27,14 +27,11 @@ const counter = ofKind('counter');
 const processGauge = ofKind('process gauge');
 const databaseGauge = ofKind('database gauge');
 
-function histogram(labels: string[], help: string, buckets: readonly number[]) {
+function histogram(labels: string[], help: string, buckets: number[]) {
   return { ...ofKind('histogram')(labels, help), buckets };
 }
 
-/**
- * Every metric we export. docs/operators/dashboard.json has a panel for each, and
- * docs/operators/metrics.md explains them.
- */
+/** All are explained in docs/operators/metrics.md and have a panel in dashboard.json. */
 export const METRICS = {
   framewright_tasks: databaseGauge(['phase'], 'Tasks that have not ended, by phase'),
   framewright_oldest_task_seconds: databaseGauge(

@@ -68,10 +68,10 @@ interface MetricsOfProcess {
 function metricsOfProcess(registry: Registry): MetricsOfProcess {
   for (const name of Object.keys(METRICS) as (keyof typeof METRICS)[]) {
     const { kind, help, labels, buckets = [] } = metric(name);
-    const options = { name, help, labelNames: [...labels], registers: [registry] };
+    const options = { name, help, labelNames: labels, registers: [registry] };
     if (kind === 'counter') new Counter(options);
     if (kind === 'process gauge') new Gauge(options);
-    if (kind === 'histogram') new Histogram({ ...options, buckets: [...buckets] });
+    if (kind === 'histogram') new Histogram({ ...options, buckets });
   }
   const named = <Kind>(name: string) => registry.getSingleMetric(name) as Kind;
   return {

@@ -60,7 +60,7 @@ export function gaugeTasks(db: Database, registry: Registry): void {
     new Gauge({
       name,
       help,
-      labelNames: [...labels],
+      labelNames: labels,
       registers: [registry],
       async collect() {
         const rows: object[] = (await figuresNow())[of];

@@ -18,8 +18,14 @@ import { taskCreator } from '../../tasks/create/create.ts';
 import { type BoundKey, KEY_OF_CALLER } from '../../tasks/create/idempotency-keys.ts';
 import { publicColumns } from '../../tasks/task.ts';
 import { awaitResponse, type Waiting } from '../../tasks/waiting.ts';
-import { callerOf, endpoint, fusedRead } from './endpoint.ts';
-import { EXAMPLE_NEW_TASK, EXAMPLE_TASK, errorResponses, IdempotencyKeyHeader } from './schemas.ts';
+import { callerOf, endpoint, fusedRead, type PublicRequest } from './endpoint.ts';
+import {
+  EXAMPLE_NEW_TASK,
+  EXAMPLE_TASK,
+  errorResponses,
+  IdempotencyKeyHeader,
+  shown,
+} from './schemas.ts';
 
 export interface CreateGenerationDeps extends CreateFlowDeps {
   gate: KeyGate;
@@ -45,16 +51,8 @@ export const createGeneration = endpoint<CreateGenerationDeps, { Body: Generatio
     headers: IdempotencyKeyHeader,
     body: GenerationBodySchema,
     response: {
-      202: {
-        description: 'A new task was accepted.',
-        ...VideoTaskSchema,
-        examples: [EXAMPLE_NEW_TASK],
-      },
-      200: {
-        description: 'The task of an earlier identical request.',
-        ...VideoTaskSchema,
-        examples: [EXAMPLE_TASK],
-      },
+      202: shown('A new task was accepted.', VideoTaskSchema, EXAMPLE_NEW_TASK),
+      200: shown('The task of an earlier identical request.', VideoTaskSchema, EXAMPLE_TASK),
       ...errorResponses(400, 401, 402, 409, 413, 429, 503),
     },
     serve: (deps) => {
@@ -63,7 +61,8 @@ export const createGeneration = endpoint<CreateGenerationDeps, { Body: Generatio
         columns: `${KEY_OF_CALLER.columns}, ${CLOSURES.columns}`,
         joins: `${KEY_OF_CALLER.joins} ${CLOSURES.joins}`,
         values: [deps.providerName],
-        argumentOf: wellFormedKeyOf,
+        // A malformed key is refused by the flow, after the admission.
+        argumentOf: (request: PublicRequest) => wellFormedKey(request) ?? '',
       };
       const { admit, rowOf } = fusedRead<CreateColumns>(gate, 'admit_create', read);
       const flow = createFlow(deps, {
@@ -78,18 +77,10 @@ export const createGeneration = endpoint<CreateGenerationDeps, { Body: Generatio
           inSpanOf(request, 'wait for the acceptance', () => awaitResponse(deps, task)),
         shown: (task) => videoTask(publicColumns(task), links),
       });
-      return {
-        ...flow,
-        config: { ...flow.config, admit, isCreate: true },
-      };
+      return { ...flow, config: { ...flow.config, admit, isCreate: true } };
     },
   },
 );
-
-/** The key, or '' if malformed: the flow refuses it after the admission. */
-function wellFormedKeyOf(request: Pick<FastifyRequest, 'headers'>): string {
-  return wellFormedKey(request) ?? '';
-}
 
 /** @throws ApiError `invalid_request` for a bad content type, which is checked before the key */
 function jsonCallerOf(request: FastifyRequest) {

@@ -14,7 +14,7 @@ import {
 } from '../../requests/create-flow.ts';
 import { spentThisMonth } from '../../tasks/create/key-cap.ts';
 import { callerOf, endpoint, fusedRead } from './endpoint.ts';
-import { errorResponses } from './schemas.ts';
+import { errorResponses, shown } from './schemas.ts';
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -47,17 +47,15 @@ interface Row {
   monthly_cap: number | null;
 }
 
-interface QuoteDeps extends PricingDeps {
-  gate: KeyGate;
-  db: Database;
-}
-
-export const createQuote = endpoint<QuoteDeps, { Body: GenerationRequest }>('POST /video/quotes', {
+export const createQuote = endpoint<
+  PricingDeps & { gate: KeyGate; db: Database },
+  { Body: GenerationRequest }
+>('POST /video/quotes', {
   operationId: 'createQuote',
   summary: 'Read the price of a video generation without creating it',
   body: GenerationBodySchema,
   response: {
-    200: { description: 'The price.', ...QuoteSchema, examples: [EXAMPLE] },
+    200: shown('The price.', QuoteSchema, EXAMPLE),
     ...errorResponses(400, 401, 413, 429, 503),
   },
   serve: (deps) => {

@@ -1,11 +1,11 @@
 import type { KeyGate } from '../../accounts/key-gate.ts';
 import type { Database } from '../../database/database.ts';
-import { ApiError } from '../../kernel/errors.ts';
+import { invalidRequest } from '../../kernel/errors.ts';
 import { availableNow, BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
 import { refillTestCredits } from '../../ledger/test-credits.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { callerOf, endpoint, fusedRead } from './endpoint.ts';
-import { CreditBalanceSchema, errorResponses } from './schemas.ts';
+import { CreditBalanceSchema, errorResponses, shown } from './schemas.ts';
 
 interface Balance {
   available_credits: number;
@@ -39,25 +39,21 @@ export const refillTest = endpoint<{ db: Database }>('POST /test-credits', {
   operationId: 'refillTestCredits',
   summary: 'Set the test credits back to 100,000; only with a test key',
   response: {
-    200: {
-      description: 'The test balance.',
-      ...CreditBalanceSchema,
-      examples: [{ available_credits: 100_000, balance_type: 'paid' }],
-    },
+    200: shown('The test balance.', CreditBalanceSchema, {
+      available_credits: 100_000,
+      balance_type: 'paid',
+    }),
     ...errorResponses(400, 401, 413, 429, 503),
   },
   serve: ({ db }) => ({
     handler: async (request) => {
       const { accountId, surface } = callerOf(request);
-      if (surface !== TEST_SURFACE) throw onlyWithTestKey();
+      if (surface !== TEST_SURFACE) {
+        const message = 'Test credits are refilled with a test key only.';
+        throw invalidRequest(message, { reason: 'live_key' });
+      }
       const available_credits = await refillTestCredits(db, accountId);
       return { available_credits, balance_type: 'paid' };
     },
   }),
 });
-
-function onlyWithTestKey(): ApiError {
-  return new ApiError('invalid_request', 'Test credits are refilled with a test key only.', {
-    details: { reason: 'live_key' },
-  });
-}

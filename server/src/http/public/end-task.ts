@@ -6,7 +6,7 @@ import { VideoTaskSchema, videoTask } from '../../requests/video-task.ts';
 import { publicColumns, readOwned } from '../../tasks/task.ts';
 import { callerOf, endpoint } from './endpoint.ts';
 import { namedTaskRead, TaskParamsSchema } from './get-task.ts';
-import { conflictResponse, EXAMPLE_TASK, errorResponses } from './schemas.ts';
+import { conflictResponse, EXAMPLE_TASK, errorResponses, shown } from './schemas.ts';
 
 const CancelSchema = Type.Object(
   {
@@ -46,7 +46,7 @@ export const cancelTaskOfCaller = endpoint<EndDeps & { gate: KeyGate }>('POST /t
   summary: 'Cancel a task; its credits are refunded if no video will be made',
   params: TaskParamsSchema,
   response: {
-    200: { description: 'The outcome of the cancel.', ...CancelSchema, examples: [EXAMPLE] },
+    200: shown('The outcome of the cancel.', CancelSchema, EXAMPLE),
     ...errorResponses(400, 401, 404, 413, 429, 503),
     ...conflictResponse('not_cancellable', 'The task is held, or it has ended.'),
   },

@@ -27,10 +27,7 @@ type Served<Route extends RouteGenericInterface> = Omit<
   'method' | 'url' | 'schema'
 >;
 
-/**
- * Builds an operation from its part of openapi.json and its route.
- * @param name without the prefix, such as `GET /tasks/:id`
- */
+/** Builds an operation from its part of openapi.json and its route. */
 export function endpoint<Deps, Route extends RouteGenericInterface = PublicRoute>(
   name: RouteName,
   { serve, ...schema }: FastifySchema & { serve(deps: Deps): Served<Route> },
@@ -55,10 +52,7 @@ export interface PublicRoute {
 }
 export type PublicRequest = FastifyRequest<PublicRoute>;
 
-/**
- * Authenticates a request and counts it in its API key's rate window.
- * @throws ApiError `unauthorized`, `rate_limited`
- */
+/** See `openAdmission`. @throws ApiError `unauthorized`, `rate_limited` */
 export type Admit = (request: PublicRequest, surface: string) => Promise<Caller>;
 
 declare module 'fastify' {

@@ -24,7 +24,7 @@ import {
   idInPath,
   type PublicRequest,
 } from './endpoint.ts';
-import { EXAMPLE_TASK, errorResponses } from './schemas.ts';
+import { EXAMPLE_TASK, errorResponses, shown } from './schemas.ts';
 
 export const TaskParamsSchema = idInPath('TaskId', 'The id of a task of this account');
 
@@ -80,17 +80,14 @@ const PreferHeader = Type.Object({
   ),
 });
 
-/**
- * GET /tasks/{id}: admits the request and reads the task in one statement. With `Prefer: wait=N` it
- * responds once the task ends or the wait is over (decisions/0046).
- */
+/** With `Prefer: wait=N` it responds once the task ends or the wait is over (decisions/0046). */
 export const getTask = endpoint<GetTaskDeps>('GET /tasks/:id', {
   operationId: 'getTask',
   summary: 'Read the current state of a task',
   params: TaskParamsSchema,
   headers: PreferHeader,
   response: {
-    200: { description: 'The task.', ...VideoTaskSchema, examples: [EXAMPLE_TASK] },
+    200: shown('The task.', VideoTaskSchema, EXAMPLE_TASK),
     ...errorResponses(400, 401, 404, 429, 503),
   },
   serve: ({ gate, db, links, waiting }) => {
@@ -164,9 +161,7 @@ const MovementSchema = Type.Object(
 );
 
 const TaskLedgerSchema = Type.Object(
-  {
-    data: Type.Array(MovementSchema, { description: 'The oldest movement first' }),
-  },
+  { data: Type.Array(MovementSchema, { description: 'The oldest movement first' }) },
   { title: 'TaskLedger' },
 );
 
@@ -185,7 +180,7 @@ export const getTaskLedger = endpoint<{ gate: KeyGate; db: Database }>('GET /tas
   summary: 'Read the movements of the credits of a task',
   params: TaskParamsSchema,
   response: {
-    200: { description: 'The movements.', ...TaskLedgerSchema, examples: [EXAMPLE] },
+    200: shown('The movements.', TaskLedgerSchema, EXAMPLE),
     ...errorResponses(400, 401, 404, 429, 503),
   },
   serve: ({ gate, db }) => {
@@ -195,11 +190,10 @@ export const getTaskLedger = endpoint<{ gate: KeyGate; db: Database }>('GET /tas
       handler: async (request) => {
         const { id } = taskOf(request);
         const movements = await taskMovements(db, callerOf(request).accountId, id);
-        return {
-          data: movements.map(({ at, ...movement }) => {
-            return { created_at: at.toISOString(), ...movement };
-          }),
-        };
+        const data = movements.map(({ at, ...movement }) => {
+          return { created_at: at.toISOString(), ...movement };
+        });
+        return { data };
       },
     };
   },

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { errorCodesOf, OWN_ERROR_CODES, type OwnErrorCode } from '../../kernel/errors.ts';
 import { KEY_SHAPE } from '../../requests/create-flow.ts';
 import { VideoTaskSchema } from '../../requests/video-task.ts';
@@ -76,7 +76,7 @@ const MEANINGS = {
   503: 'Temporarily unavailable or uncertain. Retry only with the same Idempotency-Key.',
 };
 
-/** The error envelope with these codes; its schema is named after them, such as NotFoundError. */
+/** Its schema is named after the codes, such as NotFoundError. */
 function errorWith(codes: string[]) {
   const words = codes.join('_').split('_');
   const name = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('');
@@ -95,6 +95,11 @@ export function errorResponses(...statuses: Array<keyof typeof MEANINGS>) {
     return [status, { description: MEANINGS[status], ...errorWith(errorCodesOf(status)) }];
   });
   return Object.fromEntries(responses);
+}
+
+/** A successful response, with an example of its body. */
+export function shown(description: string, schema: TSchema, example: object) {
+  return { description, ...schema, examples: [example] };
 }
 
 /** The 409 of an operation that has its own error code. */

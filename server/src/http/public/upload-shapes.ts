@@ -37,7 +37,6 @@ export const UploadSchema = Type.Object(
   { title: 'Upload' },
 );
 
-/** A file that the client sends straight to the storage. */
 export const PresignedUploadSchema = Type.Object(
   {
     id: Id,

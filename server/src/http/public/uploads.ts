@@ -20,7 +20,7 @@ import { deleteUpload } from '../../tasks/delete-upload.ts';
 import { registerUpload } from '../../uploads/quota.ts';
 import { UPLOAD_DAYS } from '../../uploads/uploads.ts';
 import { callerOf, type Endpoint, endpoint, fusedRead, idInPath } from './endpoint.ts';
-import { conflictResponse, errorResponses } from './schemas.ts';
+import { conflictResponse, errorResponses, shown } from './schemas.ts';
 import {
   EXAMPLE_PRESIGNED_UPLOAD,
   EXAMPLE_UPLOAD,
@@ -55,7 +55,7 @@ const receiveUpload = endpoint<UploadEndpointDeps>('POST /uploads', {
   consumes: ['image/*', 'video/*'],
   body: { type: 'string', format: 'binary' },
   response: {
-    201: { description: 'The upload.', ...UploadSchema, examples: [EXAMPLE_UPLOAD] },
+    201: shown('The upload.', UploadSchema, EXAMPLE_UPLOAD),
     ...UPLOAD_ERRORS,
   },
   serve: ({ gate, db, uploads, publicUrl }) => {
@@ -66,9 +66,8 @@ const receiveUpload = endpoint<UploadEndpointDeps>('POST /uploads', {
       handler: async (request, reply) => {
         const owner = ownerOf(request);
         const id = await uploads.receive(request, reply, owner);
-        const named = { accountId: owner.accountId, id };
         reply.code(201);
-        return shownUpload(db, named, (shown) => uploadUrl(publicUrl(), shown));
+        return shownUpload(db, { ...owner, id }, () => uploadUrl(publicUrl(), id));
       },
     };
   },
@@ -104,11 +103,11 @@ export const createPresignedUpload = endpoint<
   description: 'Only where the service stores files in an S3 bucket.',
   body: PresignedUploadBodySchema,
   response: {
-    201: {
-      description: 'The upload, and where to send its bytes.',
-      ...PresignedUploadSchema,
-      examples: [EXAMPLE_PRESIGNED_UPLOAD],
-    },
+    201: shown(
+      'The upload, and where to send its bytes.',
+      PresignedUploadSchema,
+      EXAMPLE_PRESIGNED_UPLOAD,
+    ),
     ...errorResponses(400, 401, 413, 429, 503),
   },
   serve: (deps) => {

@@ -3,19 +3,14 @@ import { VideoTaskSchema } from '../../requests/video-task.ts';
 import { WEBHOOK_FIELDS } from '../../requests/webhook-requests.ts';
 import { EVENT_TYPES, TASK_EVENT_TYPES, TEST_EVENT } from '../../webhooks/events.ts';
 
-const Time = (description: string) =>
-  Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', description });
-const Nullable = (description: string) =>
-  Type.Unsafe<string | null>({ type: ['string', 'null'], description });
+const Nullable = (description: string, format?: 'date-time' | 'uri') =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], ...(format && { format }), description });
+const Time = (description: string) => Nullable(description, 'date-time');
 
 const WEBHOOK = {
   id: Type.String({ description: 'The id of the endpoint' }),
   mode: Type.Enum(['live', 'test'], { description: 'Whether it gets live or test events' }),
-  url: Type.Unsafe<string | null>({
-    type: ['string', 'null'],
-    format: 'uri',
-    description: 'Where events are sent; null: they are only kept in the log',
-  }),
+  url: Nullable('Where events are sent; null: they are only kept in the log', 'uri'),
   description: Nullable('What its owner calls it'),
   events: Type.Array(Type.Enum([...EVENT_TYPES]), { description: 'The events that it gets' }),
   created_at: Time('When it was made'),
@@ -27,7 +22,6 @@ const WEBHOOK = {
   earlier_secret_until: Time('Until when the previous secret signs too'),
 };
 
-/** An endpoint, without its secret. */
 export const WebhookSchema = Type.Object(WEBHOOK, { title: 'WebhookEndpoint' });
 
 const SECRET = {
@@ -37,7 +31,6 @@ const SECRET = {
   }),
 };
 
-/** An endpoint with a new secret. */
 export const WebhookWithSecretSchema = Type.Object(
   { ...WEBHOOK, ...SECRET },
   { title: 'WebhookEndpointWithSecret' },

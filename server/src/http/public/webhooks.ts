@@ -18,7 +18,7 @@ import {
 } from '../../webhooks/endpoints.ts';
 import { listDeliveries, sendAgain, sendTest } from '../../webhooks/log.ts';
 import { callerOf, endpoint, ID_CHARACTERS } from './endpoint.ts';
-import { errorResponses } from './schemas.ts';
+import { errorResponses, shown } from './schemas.ts';
 import {
   DeliveryListSchema,
   EXAMPLE_DELIVERY,
@@ -57,13 +57,10 @@ const NAMES: Record<string, { title: string; description: string }> = {
 };
 
 function paramsOf(name: RouteName): FastifySchema {
-  const names = [...name.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
-  if (names.length === 0) return {};
-  const schemas = names.map((one) => [
-    one,
-    Type.String({ maxLength: ID_CHARACTERS, ...NAMES[one] }),
-  ]);
-  return { params: Type.Object(Object.fromEntries(schemas)) };
+  const schemas = Array.from(name.matchAll(/:(\w+)/g), ([, one = '']) => {
+    return [one, Type.String({ maxLength: ID_CHARACTERS, ...NAMES[one] })];
+  });
+  return schemas.length === 0 ? {} : { params: Type.Object(Object.fromEntries(schemas)) };
 }
 
 /** An operation on the endpoints of the caller's account and mode. */
@@ -96,22 +93,20 @@ function operation<Body extends TSchema = TSchema, Query extends TSchema = TSche
   });
 }
 
-const WITH_SECRET = {
-  ...WebhookWithSecretSchema,
-  examples: [{ ...EXAMPLE_WEBHOOK, ...EXAMPLE_SECRET }],
-};
-const WITHOUT_SECRET = { ...WebhookSchema, examples: [EXAMPLE_WEBHOOK] };
+const withSecret = (description: string) =>
+  shown(description, WebhookWithSecretSchema, { ...EXAMPLE_WEBHOOK, ...EXAMPLE_SECRET });
+const THE_ENDPOINT = shown('The endpoint.', WebhookSchema, EXAMPLE_WEBHOOK);
 const EventIdSchema = Type.Object(
   { event_id: Type.String({ description: 'The event, as in the header webhook-id' }) },
   { title: 'WebhookEventId' },
 );
 const SENT_SOON = {
   status: 202,
-  response: {
-    description: 'It is sent within seconds, or only logged if the endpoint has no URL.',
-    ...EventIdSchema,
-    examples: [{ event_id: EXAMPLE_DELIVERY.event_id }],
-  },
+  response: shown(
+    'It is sent within seconds, or only logged if the endpoint has no URL.',
+    EventIdSchema,
+    { event_id: EXAMPLE_DELIVERY.event_id },
+  ),
 } as const;
 
 /** All operations on webhooks, in the order of openapi.json. */
@@ -119,34 +114,32 @@ export const WEBHOOK_ENDPOINTS = [
   operation('GET /webhooks', {
     operationId: 'listWebhooks',
     summary: 'List the webhook endpoints',
-    response: {
-      description: 'All endpoints, the oldest first.',
-      ...WebhookListSchema,
-      examples: [{ data: [EXAMPLE_WEBHOOK] }],
-    },
-    handle: async ({ db }, { owner }) => ({
-      data: await listEndpoints(db, owner.accountId, owner.mode),
+    response: shown('All endpoints, the oldest first.', WebhookListSchema, {
+      data: [EXAMPLE_WEBHOOK],
     }),
+    handle: async ({ db }, { owner: { accountId, mode } }) => {
+      return { data: await listEndpoints(db, accountId, mode) };
+    },
   }),
   operation('POST /webhooks', {
     operationId: 'createWebhook',
     summary: 'Make a webhook endpoint',
     body: NewWebhookSchema,
     status: 201,
-    response: { description: 'The endpoint with its secret.', ...WITH_SECRET },
+    response: withSecret('The endpoint with its secret.'),
     handle: (deps, { owner, body }) => makeWebhook(deps, owner, body),
   }),
   operation('GET /webhooks/:id', {
     operationId: 'getWebhook',
     summary: 'Read a webhook endpoint',
-    response: { description: 'The endpoint.', ...WITHOUT_SECRET },
+    response: THE_ENDPOINT,
     handle: ({ db }, { owner, id }) => readEndpoint(db, owner, id),
   }),
   operation('PATCH /webhooks/:id', {
     operationId: 'updateWebhook',
     summary: 'Change, disable or enable a webhook endpoint',
     body: UpdateBodySchema,
-    response: { description: 'The endpoint.', ...WITHOUT_SECRET },
+    response: THE_ENDPOINT,
     handle: async ({ db, webhookHosts }, { owner, id, body }) => {
       if (body.url !== undefined) requirePublic(body.url, webhookHosts);
       return updateEndpoint(db, owner, id, body);
@@ -165,7 +158,7 @@ export const WEBHOOK_ENDPOINTS = [
   operation('POST /webhooks/:id/secret', {
     operationId: 'replaceWebhookSecret',
     summary: 'Give a webhook endpoint a new secret; the one before signs too for a day',
-    response: { description: 'The endpoint with its new secret.', ...WITH_SECRET },
+    response: withSecret('The endpoint with its new secret.'),
     handle: ({ db }, { owner, id }) => replaceSecret(db, owner, id),
   }),
   operation('GET /webhooks/:id/deliveries', {
@@ -183,11 +176,10 @@ export const WEBHOOK_ENDPOINTS = [
       },
       { additionalProperties: false },
     ),
-    response: {
-      description: 'A page of deliveries.',
-      ...DeliveryListSchema,
-      examples: [{ data: [EXAMPLE_DELIVERY], next_cursor: null }],
-    },
+    response: shown('A page of deliveries.', DeliveryListSchema, {
+      data: [EXAMPLE_DELIVERY],
+      next_cursor: null,
+    }),
     handle: ({ db }, { owner, id, query }) => {
       const { cursor, limit = 20 } = query;
       const before = cursor === undefined ? null : Number(cursor);

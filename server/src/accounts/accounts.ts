@@ -31,13 +31,12 @@ export async function createAccount(
   if (!/^[^\s@]+@[^\s@]+$/.test(email) || email.length > 254) {
     throw new UsageError(`${JSON.stringify(email)} is not an e-mail address`);
   }
-  const id = newId('account');
-  await db.transaction(async (tx) => {
-    if (!(await insert(tx, id, email))) throw new UsageError(`${email} already has an account`);
-    await openBalances(tx, id);
-    await record?.(tx, id);
+  return db.transaction(async (tx) => {
+    const { accountId, isNew } = await accountOfEmail(tx, email);
+    if (!isNew) throw new UsageError(`${email} already has an account`);
+    await record?.(tx, accountId);
+    return accountId;
   });
-  return id;
 }
 
 const findByEmail = queryValue<[email: string], string | undefined>(
@@ -64,20 +63,14 @@ const find = queryValue<[idOrEmail: string], string | undefined>(
   undefined,
 );
 
-/**
- * Ignores the case of an address.
- * @throws UsageError if there is no such account
- */
+/** Ignores the case of an address. @throws UsageError if there is no such account */
 export async function findAccount(db: Queryable, idOrEmail: string): Promise<string> {
   const id = await find(db, idOrEmail);
   if (id !== undefined) return id;
   throw new UsageError(`no account has the id or e-mail address ${JSON.stringify(idOrEmail)}`);
 }
 
-/**
- * The next request with any of its API keys gets 401. Its tasks continue.
- * @returns false if it was disabled already
- */
+/** Its API keys get 401 from now on; its tasks continue. @returns false if it was disabled */
 export const disableAccount = whether<[accountId: string]>(
   'account_disable',
   `update accounts set disabled_at = clock_now()
@@ -159,7 +152,6 @@ export async function withEmails<Row extends { account_id: string }>(
   return rows.map((row) => ({ ...row, email: emails.get(row.account_id) ?? null }));
 }
 
-/** {@link withEmails} for a single row. */
 export async function withEmail<Row extends { account_id: string }>(db: Queryable, row: Row) {
   const [found] = await withEmails(db, [row]);
   return { ...row, email: found?.email ?? null };

@@ -18,17 +18,15 @@ import { openTestBalance } from '../ledger/test-credits.ts';
  */
 export type KeyMode = 'live' | 'test';
 
-const RANDOM_LENGTH = 32;
-const CHECKSUM_LENGTH = 6;
 const SHAPE = /^fw_(?:live|test)_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
 
 function checksum(random: string): string {
-  return toBase62(crc32(random), CHECKSUM_LENGTH);
+  return toBase62(crc32(random), 6);
 }
 
 /** A new secret: a prefix, 32 random base62 characters (190 bits), and their CRC-32 in base62. */
 export function newSecret(mode: KeyMode = 'live'): string {
-  const random = randomBase62(RANDOM_LENGTH);
+  const random = randomBase62(32);
   return `fw_${mode}_${random}${checksum(random)}`;
 }
 
@@ -71,16 +69,9 @@ export async function createKey(
   if (mode === 'test') await openTestBalance(db, accountId);
   const keyId = newId('apiKey');
   const secret = newSecret(mode);
-  const values = INSERT.values({
-    id: keyId,
-    accountId,
-    mode,
-    name: key.name ?? null,
-    secretHash: hashSecret(secret),
-    expiresAt: key.expiresAt ?? null,
-    monthlyCap: key.monthlyCap ?? null,
-  });
-  await db.query(INSERT, values);
+  const { name, expiresAt, monthlyCap } = key;
+  const own = { id: keyId, accountId, mode, secretHash: hashSecret(secret) };
+  await db.query(INSERT, INSERT.values({ ...own, name, expiresAt, monthlyCap }));
   return { keyId, secret };
 }
 

@@ -11,10 +11,7 @@ import { enableAccount, lockAccount } from './accounts.ts';
 
 const GRACE_DAYS = 7;
 
-/**
- * Records that the owner closed this account, which the caller has just disabled.
- * @returns when it will be erased
- */
+/** Of an account that the caller has just disabled. @returns when it will be erased */
 export const beginClosing = queryValue<[accountId: string], Date | undefined, Transaction>(
   'closing_begin',
   `insert into account_closings (account_id, closed_at, erase_at)
@@ -23,10 +20,7 @@ export const beginClosing = queryValue<[accountId: string], Date | undefined, Tr
   undefined,
 );
 
-/**
- * Enables an account that its owner has closed.
- * @returns false if its owner has not closed it, or a worker has ended the grace period
- */
+/** @returns false if its owner has not closed it, or a worker has ended the grace period */
 export async function reopenAccount(tx: Transaction, accountId: string): Promise<boolean> {
   await lockAccount(tx, accountId);
   return (await withdrawClosing(tx, accountId)) && enableAccount(tx, accountId);

@@ -133,7 +133,6 @@ function openKnownKeys(db: Queryable, now: () => number) {
   };
 }
 
-/** The error for a key that is unknown, revoked or expired, or whose account is disabled. */
 export function invalidKey(): ApiError {
   const message = 'The API key is unknown, revoked or expired, or its account is disabled.';
   return new ApiError('unauthorized', message);

@@ -54,10 +54,7 @@ const take = whether<ChallengeOf>(
    returning challenge`,
 );
 
-/**
- * Deleted, so that a recorded response can't be replayed.
- * @returns whether it existed
- */
+/** Deletes it, so that a recorded response can't be replayed. @returns whether it existed */
 export async function takeChallenge(
   db: Queryable,
   challenge: string,

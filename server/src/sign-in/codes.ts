@@ -50,10 +50,7 @@ const SIGN_IN_CODES = codesIn('sign_in_codes', 'email');
 /** Codes that prove it is still the same person, owned by a session. */
 export const PROOF_CODES = codesIn('proof_codes', 'session_id');
 
-interface GivenCode {
-  owner: string;
-  code: string;
-}
+type GivenCode = Record<'owner' | 'code', string>;
 
 function hashOf({ owner, code }: GivenCode): Buffer {
   return hash('sha256', `${owner} ${code}`, 'buffer');
@@ -74,10 +71,7 @@ export async function makeCode(
   return code;
 }
 
-/**
- * Counts the try, without using the code up.
- * @throws ApiError `sign_in_failed`
- */
+/** Counts the try, without using the code up. @throws ApiError `sign_in_failed` */
 export async function tryCode(db: Queryable, kind: CodeKind, given: GivenCode): Promise<void> {
   const [row] = await db.query<{ code_hash: Buffer }>(kind.try, [given.owner]);
   const hashed = hashOf(given);
@@ -85,10 +79,7 @@ export async function tryCode(db: Queryable, kind: CodeKind, given: GivenCode): 
   if (!row || !isRight) throw wrongCode();
 }
 
-/**
- * For a code that {@link tryCode} has accepted.
- * @throws ApiError `sign_in_failed` if it was used meanwhile
- */
+/** After {@link tryCode}. @throws ApiError `sign_in_failed` if it was used meanwhile */
 export async function useCode(tx: Transaction, kind: CodeKind, given: GivenCode): Promise<void> {
   if ((await tx.query(kind.use, [given.owner, hashOf(given)])).length === 0) throw wrongCode();
 }
@@ -98,12 +89,6 @@ function wrongCode(): ApiError {
   return new ApiError('sign_in_failed', message);
 }
 
-export interface SendCodeDeps {
-  db: Queryable;
-  sendMail: SendMail;
-  publicUrl(): string;
-}
-
 /**
  * Mails a code. The caller can't tell whether the address is known, nor whether the mail server
  * accepts the mail.
@@ -111,7 +96,7 @@ export interface SendCodeDeps {
  * @throws ApiError `rate_limited`
  */
 export async function sendCode(
-  { db, sendMail, publicUrl }: SendCodeDeps,
+  { db, sendMail, publicUrl }: { db: Queryable; sendMail: SendMail; publicUrl(): string },
   email: string,
 ): Promise<void> {
   const code = await makeCode(db, SIGN_IN_CODES, { owner: email, email });
@@ -127,10 +112,7 @@ If you did not ask for it, ignore this mail. Never tell the code to anybody.
   });
 }
 
-/**
- * Creates the account if there is none.
- * @throws ApiError `sign_in_failed`, `account_disabled`
- */
+/** Creates the account if there is none. @throws ApiError `sign_in_failed`, `account_disabled` */
 export async function enterByCode(
   { db, signupCredits, onReopened }: SignInDeps,
   { email, code }: { email: string; code: string },

@@ -10,11 +10,7 @@ const FORGET = [
   statement('forget_passkeys', 'delete from passkeys where account_id = $1'),
   statement('forget_challenges', 'delete from passkey_challenges where account_id = $1'),
   statement('forget_identities', 'delete from identities where account_id = $1'),
-  statement(
-    'forget_code',
-    `delete from sign_in_codes
-     where email = ${lowerEmailOf('$1')}`,
-  ),
+  statement('forget_code', `delete from sign_in_codes where email = ${lowerEmailOf('$1')}`),
 ];
 
 /** Call it before the e-mail address is erased. */

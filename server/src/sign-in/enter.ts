@@ -23,6 +23,12 @@ export interface Entered {
   reopened: boolean;
 }
 
+const recordGrant = whether<[addressHash: Buffer], Transaction>(
+  'signup_grant_note',
+  `insert into signup_grants (address_hash) values ($1)
+   on conflict do nothing returning address_hash`,
+);
+
 /** The account for a verified e-mail address; created at the first sign-in. */
 export async function enterByEmail(
   tx: Transaction,
@@ -30,33 +36,20 @@ export async function enterByEmail(
   signupCredits: number,
 ): Promise<{ accountId: string; isNew: boolean }> {
   const { accountId, isNew } = await accountOfEmail(tx, email);
-  if (isNew && signupCredits > 0 && (await isFirstGrant(tx, email))) {
-    await giveSignupCredits(tx, accountId, signupCredits);
+  const mailbox = hash('sha256', mailboxOf(email), 'buffer');
+  // Once per mailbox, also if its account was deleted since.
+  if (isNew && signupCredits > 0 && (await recordGrant(tx, mailbox))) {
+    await transfer(tx, {
+      accountId,
+      credits: signupCredits,
+      kind: 'promotional',
+      reason: 'grant',
+      source: 'granted',
+      target: 'available',
+      reference: `grant:signup:${accountId}`,
+    });
   }
   return { accountId, isNew };
-}
-
-const recordGrant = whether<[addressHash: Buffer], Transaction>(
-  'signup_grant_note',
-  `insert into signup_grants (address_hash) values ($1)
-   on conflict do nothing returning address_hash`,
-);
-
-/** Whether a mailbox never got promotional credits, not even for an account deleted since. */
-function isFirstGrant(tx: Transaction, email: string): Promise<boolean> {
-  return recordGrant(tx, hash('sha256', mailboxOf(email), 'buffer'));
-}
-
-async function giveSignupCredits(tx: Transaction, accountId: string, credits: number) {
-  await transfer(tx, {
-    accountId,
-    credits,
-    kind: 'promotional',
-    reason: 'grant',
-    source: 'granted',
-    target: 'available',
-    reference: `grant:signup:${accountId}`,
-  });
 }
 
 /**

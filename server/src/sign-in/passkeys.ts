@@ -100,20 +100,15 @@ const INSERT = namedStatement(
  *   if the session has ended meanwhile
  */
 export async function addPasskey(
-  {
-    db,
-    publicUrl,
-    onAdded,
-  }: { db: Database; publicUrl: string; onAdded(tx: Transaction): Promise<void> },
+  deps: { db: Database; publicUrl: string; onAdded(tx: Transaction): Promise<void> },
   { accountId, sessionId }: Pick<Session, 'accountId' | 'sessionId'>,
   { name, response }: { name: string; response: object },
 ): Promise<{ id: string }> {
-  const verified = await verifyNew({ db, publicUrl }, accountId, response);
+  const { db, onAdded } = deps;
+  const verified = await verifyNew(deps, accountId, response);
   const { id, publicKey, counter, transports: named } = verified.credential;
   if (id.length > MAX_ID) throw refused('The id of the passkey is too long.');
-  const transports = TRANSPORTS.filter(
-    (one) => Array.isArray(named) && (named as string[]).includes(one),
-  );
+  const transports = TRANSPORTS.filter((one) => [named].flat().some((given) => given === one));
   const values = { id, accountId, publicKey: Buffer.from(publicKey), counter, transports, name };
   try {
     await db.transaction(async (tx) => {
@@ -141,8 +136,7 @@ async function verifyNew(
   try {
     const { verified, registrationInfo } = await verifyRegistrationResponse({
       response: response as RegistrationResponseJSON, // validated by the library
-      expectedChallenge: (challenge) =>
-        takeChallenge(db, challenge, { accountId, sessionId: null }),
+      expectedChallenge: (given) => takeChallenge(db, given, { accountId, sessionId: null }),
       expectedOrigin: new URL(publicUrl).origin,
       expectedRPID: requireHost(publicUrl),
       requireUserVerification: true,

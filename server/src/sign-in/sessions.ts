@@ -26,7 +26,6 @@ const REQUESTS_OF_ACCOUNT: RateLimit = { max: 240, seconds: 60 };
 /** How long a sign-in or proof allows acts that need a fresh proof. */
 export const PROOF_MINUTES = 10;
 
-/** A live session and its account. */
 export interface Session {
   sessionId: string;
   accountId: string;
@@ -59,7 +58,6 @@ export function hashToken(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
-/** 32 random bytes in base64url. */
 export function newToken(): string {
   return randomBytes(32).toString('base64url');
 }

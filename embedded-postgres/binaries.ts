@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, symlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { EmbeddedPostgresError } from './error.ts';
+import { codeOf, EmbeddedPostgresError } from './error.ts';
 
 export type Binaries = Awaited<ReturnType<typeof findBinaries>>;
 
@@ -48,7 +48,7 @@ async function createLink(target: string, link: string): Promise<void> {
   try {
     await symlink(target, link);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
+    if (codeOf(error) === 'EEXIST') return;
     throw new EmbeddedPostgresError(
       `the embedded Postgres lacks the link ${link}, which can't be created (${String(error)}): ` +
         'run npx --no-install framewright audit once as the owner of that folder, or ' +

@@ -30,13 +30,10 @@ export async function ensureCluster(
   await ensurePassword(folder, osUser);
   // A new name each time: if an earlier start was killed, its initdb may still write to its folder.
   const unfinished = `${folder.cluster}.new-${randomUUID()}`;
-  const flags = [`--pwfile=${folder.password}`, '-U', ROLE, '-A', 'scram-sha-256'];
-  const encoding = ['-E', 'UTF8', '--locale=C', ...(durable ? [] : ['--no-sync'])];
-  const { file, args, options } = commandAs(
-    osUser,
-    [binaries.initdb, '-D', unfinished, ...flags, ...encoding],
-    folder.path,
-  );
+  const access = [`--pwfile=${folder.password}`, '-U', ROLE, '-A', 'scram-sha-256'];
+  const flags = [...access, '-E', 'UTF8', '--locale=C', ...(durable ? [] : ['--no-sync'])];
+  const initdb = [binaries.initdb, '-D', unfinished, ...flags] as const;
+  const { file, args, options } = commandAs(osUser, initdb, folder.path);
   await promisify(execFile)(file, args, options).catch((error: unknown) => {
     throw new EmbeddedPostgresError(
       `the embedded database can't be created: ${lastErrorLines(error)} (or set DATABASE_URL)`,

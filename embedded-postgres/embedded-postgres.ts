@@ -91,26 +91,17 @@ async function openOrJoin(options: EmbeddedDatabaseOptions): Promise<EmbeddedDat
   options.log[level]({ folder: folder.path, port, created }, 'embedded database open');
   const watch = watchServer({ folder, osUser: site.osUser, pid, log: options.log });
   let closing: Promise<void> | undefined;
-  return {
-    url,
-    startedHere,
-    created,
-    exited: watch.exited,
-    close: () => {
-      watch.end();
-      closing ??= leaveOrStop(folder, membership);
-      return closing;
-    },
+  const close = () => {
+    watch.end();
+    closing ??= leaveOrStop(folder, membership);
+    return closing;
   };
+  return { url, startedHere, created, exited: watch.exited, close };
 }
 
 async function withLock<T>(folder: DatabaseFolder, work: () => Promise<T>): Promise<T> {
   const unlock = await takeLock(folder.lock, TIMEOUT_SECONDS);
-  try {
-    return await work();
-  } finally {
-    unlock();
-  }
+  return work().finally(unlock);
 }
 
 async function joinOrStart(site: Site): Promise<Opened> {

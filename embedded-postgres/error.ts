@@ -3,6 +3,11 @@ export class EmbeddedPostgresError extends Error {
   override name = 'EmbeddedPostgresError';
 }
 
+/** Such as ENOENT, or a SQLSTATE. */
+export function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
 /** Turns an operating system or SQLite lock file error into an {@link EmbeddedPostgresError}. */
 export function forOperators(error: unknown, dataDir: string): unknown {
   const isOfFiles = error instanceof Error && ('syscall' in error || 'errcode' in error);

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { EmbeddedPostgresError } from './error.ts';
+import { codeOf, EmbeddedPostgresError } from './error.ts';
 
 export type DatabaseFolder = Awaited<ReturnType<typeof makeFolder>>;
 
@@ -55,8 +55,8 @@ async function makePath(dataDir: string, mode: number): Promise<string> {
 export async function makeFolders(path: string, mode: number): Promise<void> {
   if ((await stat(path).catch(() => undefined))?.isDirectory()) return;
   if (dirname(path) !== path) await makeFolders(dirname(path), mode);
-  await mkdir(path, { mode }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
+  await mkdir(path, { mode }).catch((error: unknown) => {
+    if (codeOf(error) !== 'EEXIST') throw error;
   });
 }
 

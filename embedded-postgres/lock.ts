@@ -16,9 +16,8 @@ export async function takeLock(path: string, timeoutSeconds: number): Promise<()
   try {
     while (!tryLock(file)) {
       if (performance.now() > deadline) {
-        throw new EmbeddedPostgresError(
-          `another process held the lock ${path} for ${timeoutSeconds} s`,
-        );
+        const message = `another process held the lock ${path} for ${timeoutSeconds} s`;
+        throw new EmbeddedPostgresError(message);
       }
       await delay(20);
     }

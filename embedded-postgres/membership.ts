@@ -11,7 +11,7 @@ import {
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EmbeddedPostgresError } from './error.ts';
+import { codeOf, EmbeddedPostgresError } from './error.ts';
 import type { DatabaseFolder } from './folder.ts';
 import { lastErrorLines, type OsUser, shellAs } from './os-user.ts';
 
@@ -22,14 +22,9 @@ import { lastErrorLines, type OsUser, shellAs } from './os-user.ts';
  * file and stops Postgres: no pids are compared. Joining and leaving happen under the lock
  * (`lock.ts`), so that exactly one process is the last.
  */
-export interface Membership {
-  leave(): void;
-}
+export type Membership = ReturnType<typeof membershipOn>;
 
-/**
- * Creates the named pipe if it is missing.
- * @throws EmbeddedPostgresError when the file system does not support named pipes
- */
+/** @throws EmbeddedPostgresError when the file system does not support named pipes */
 export async function makePipe(folder: DatabaseFolder, osUser: OsUser): Promise<void> {
   const make = 'test -p "$1" || { rm -rf "$1" && mkfifo -m 600 "$1"; }';
   await shellAs(osUser, make, folder.path, [folder.pipe]).catch((error: unknown) => {
@@ -142,15 +137,12 @@ function openPipe(folder: DatabaseFolder, flags: number): number {
   throw new Error(`${folder.pipe} is not a named pipe`);
 }
 
-function membershipOn(writingEnd: number): Membership {
+function membershipOn(writingEnd: number) {
   let isOpen = true;
-  const leave = () => {
-    if (isOpen) closeSync(writingEnd);
-    isOpen = false;
+  return {
+    leave() {
+      if (isOpen) closeSync(writingEnd);
+      isOpen = false;
+    },
   };
-  return { leave };
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }

@@ -15,10 +15,7 @@ export const PROGRAM_ENVIRONMENT = {
   TZ: 'UTC',
 };
 
-interface UserIds {
-  uid: number;
-  gid: number;
-}
+type UserIds = Record<'uid' | 'gid', number>;
 
 /** The OS user that runs Postgres, which refuses to run as root. */
 export type OsUser =
@@ -51,15 +48,14 @@ export async function chooseOsUser(folder: DatabaseFolder, binaries: Binaries): 
   }
   const owner = await ownerOf(folder.cluster);
   const { uid, gid } = owner ? await stat(folder.cluster) : await unprivilegedIds(folder);
-  const ids = { uid, gid };
-  await changeOwner(folder, ids);
-  const osUser: OsUser = { kind: 'setuid', ...ids };
+  await changeOwner(folder, { uid, gid });
+  const osUser: OsUser = { kind: 'setuid', uid, gid };
   if ((await findProblem(osUser, folder, binaries)) === undefined) return osUser;
-  await requireUsable({ kind: 'capable', ...ids }, folder, binaries);
-  return { kind: 'capable', ...ids };
+  await requireUsable({ kind: 'capable', uid, gid }, folder, binaries);
+  return { kind: 'capable', uid, gid };
 }
 
-export function commandAs(osUser: OsUser, argv: [string, ...string[]], cwd: string) {
+export function commandAs(osUser: OsUser, argv: readonly [string, ...string[]], cwd: string) {
   const [file, ...args] = argv;
   const options = { cwd, env: PROGRAM_ENVIRONMENT };
   switch (osUser.kind) {
@@ -77,11 +73,8 @@ export function commandAs(osUser: OsUser, argv: [string, ...string[]], cwd: stri
  * root would follow a symbolic link that this OS user, or an attacker with its rights, put there.
  */
 export async function shellAs(osUser: OsUser, script: string, cwd: string, values: string[] = []) {
-  const { file, args, options } = commandAs(
-    osUser,
-    ['/bin/sh', '-c', script, 'sh', ...values],
-    cwd,
-  );
+  const argv = ['/bin/sh', '-c', script, 'sh', ...values] as const;
+  const { file, args, options } = commandAs(osUser, argv, cwd);
   await run(file, args, options);
 }
 
@@ -126,11 +119,8 @@ export function lastErrorLines(error: unknown): string {
 const CAUSE = /\b(ERROR|FATAL|PANIC|HINT|initdb: error):/;
 
 export function lastLinesOf(text: string): string {
-  return text
-    .trim()
-    .split(/\s*\n\s*/)
-    .slice(-3)
-    .join(' / ');
+  const lines = text.trim().split(/\s*\n\s*/);
+  return lines.slice(-3).join(' / ');
 }
 
 /** An OS user that is not root and has a name, because initdb refuses a uid without a name. */

@@ -3,6 +3,7 @@ import { readFile, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { codeOf } from './error.ts';
 import type { DatabaseFolder } from './folder.ts';
 import { type OsUser, PROGRAM_ENVIRONMENT, shellAs } from './os-user.ts';
 
@@ -51,7 +52,7 @@ function signal(pid: number, name: 'SIGINT' | 'SIGQUIT'): void {
   try {
     process.kill(pid, name);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    if (codeOf(error) !== 'ESRCH') throw error;
   }
 }
 
@@ -87,11 +88,8 @@ async function isExiting(pid: number): Promise<boolean> {
 }
 
 async function commandLine(pid: number): Promise<string> {
-  const ps = promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)], {
-    env: PROGRAM_ENVIRONMENT,
-  });
-  return ps.then(
-    ({ stdout }) => (stdout.includes('postgres') ? stdout : ''),
-    () => '',
-  );
+  const args = ['-o', 'command=', '-p', String(pid)];
+  const ps = promisify(execFile)('ps', args, { env: PROGRAM_ENVIRONMENT });
+  const { stdout } = await ps.catch(() => ({ stdout: '' }));
+  return stdout.includes('postgres') ? stdout : '';
 }

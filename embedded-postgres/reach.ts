@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { ROLE, readPassword } from './cluster.ts';
-import { EmbeddedPostgresError } from './error.ts';
+import { codeOf, EmbeddedPostgresError } from './error.ts';
 import type { DatabaseFolder } from './folder.ts';
 import { isPostmaster, readPostmaster } from './postmaster.ts';
 
@@ -70,7 +70,7 @@ async function refusalOf(url: string): Promise<{ code: unknown } | undefined> {
     await client.query('select 1');
     return undefined;
   } catch (error) {
-    return { code: error instanceof Error && 'code' in error ? error.code : undefined };
+    return { code: codeOf(error) };
   } finally {
     await client.end().catch(() => {});
   }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type StdioOptions, spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -44,7 +44,7 @@ const SETTINGS: Record<string, string> = {
   log_error_verbosity: 'terse',
 };
 
-export interface StartOptions {
+interface StartOptions {
   folder: DatabaseFolder;
   osUser: OsUser;
   binaries: Binaries;
@@ -60,20 +60,13 @@ export async function startServer(options: StartOptions) {
   const logStart = (await stat(folder.log).catch(() => undefined))?.size ?? 0;
   const { membership, readingEnd } = openBothEnds(folder);
   const { file, args, options: spawnOptions } = guardCommand(options);
-  let isAlive = true;
-  const end = () => {
-    isAlive = false;
-  };
-  const guard = spawn(file, args, {
-    ...spawnOptions,
-    detached: true,
-    stdio: [readingEnd, 'ignore', 'ignore'],
-  });
+  const stdio: StdioOptions = [readingEnd, 'ignore', 'ignore'];
+  const guard = spawn(file, args, { ...spawnOptions, detached: true, stdio });
   closeSync(readingEnd);
-  guard.once('error', end).once('exit', end).unref();
+  guard.once('error', () => {}).unref(); // it was not spawned, and has no pid
   return {
     membership,
-    isAlive: () => isAlive,
+    isAlive: () => guard.pid !== undefined && guard.exitCode === null && guard.signalCode === null,
     /** The last lines it has logged since it was started, on one line. */
     lastLogLines: async () => {
       const log = await readFile(folder.log).catch(() => Buffer.alloc(0));
@@ -85,11 +78,8 @@ export async function startServer(options: StartOptions) {
 function guardCommand({ folder, osUser, binaries, settings, port }: StartOptions) {
   const all = { ...SETTINGS, port: String(port), ...settings };
   const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  return commandAs(
-    osUser,
-    ['/bin/sh', '-c', GUARD, 'sh', binaries.postgres, '-D', folder.cluster, ...flags],
-    folder.path,
-  );
+  const postgres = [binaries.postgres, '-D', folder.cluster, ...flags];
+  return commandAs(osUser, ['/bin/sh', '-c', GUARD, 'sh', ...postgres], folder.path);
 }
 
 /** Removes the confirmations for processes that died while joining. */

@@ -85,12 +85,8 @@ export async function openForService(
 ): Promise<OpenedDatabase> {
   const { log, stop, migrates, connections } = options;
   const report = (text: string) => log.info(`migrations: ${text}`);
-  const opened = await openConfiguredDatabase(config, {
-    log,
-    migrates,
-    report,
-    pool: { connections },
-  });
+  const pool = { connections };
+  const opened = await openConfiguredDatabase(config, { log, migrates, report, pool });
   void opened.exited.then((cause) => {
     log.fatal({ cause }, 'the embedded database ended; the service shuts down');
     stop.request(1);

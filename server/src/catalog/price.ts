@@ -37,10 +37,7 @@ export interface PricedRequest {
   reference_video_durations?: readonly number[] | undefined;
 }
 
-/**
- * The factors of a price: the declared seconds, and the credits per second.
- * `creditsPerSecond` is undefined when the model does not offer the resolution.
- */
+/** `creditsPerSecond` is undefined when the model does not offer the resolution. */
 export function priceParts(request: PricedRequest) {
   const rates = request.reference_video_urls.length > 0 ? 'referenced' : 'standard';
   return {
@@ -50,10 +47,7 @@ export function priceParts(request: PricedRequest) {
   };
 }
 
-/**
- * The price of a request, computed from its declared seconds.
- * @returns undefined when the model does not offer the resolution
- */
+/** By the declared seconds. @returns undefined when the model does not offer the resolution */
 export function priceOf(request: PricedRequest): Price | undefined {
   const { creditsPerSecond, outputSeconds, referenceSeconds } = priceParts(request);
   if (creditsPerSecond === undefined) return undefined;

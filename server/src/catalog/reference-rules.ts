@@ -11,7 +11,6 @@ export function referenceRules(declaredSeconds: number | null): VideoRules {
   return { shortSide: SHORT_SIDE, belowSeconds: wholeSeconds + 0.5 };
 }
 
-/** Why a video can't be a reference. */
 export interface ReferenceProblem {
   reason: 'short_side_out_of_range' | 'duration_out_of_range';
   message: string;

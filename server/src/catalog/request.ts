@@ -14,10 +14,7 @@ import {
 import { ASPECT_RATIOS, MODELS, MODES, RESOLUTIONS } from './models.ts';
 import { type Price, priceOf } from './price.ts';
 
-interface Bounds {
-  min: number;
-  max: number;
-}
+type Bounds = Record<'min' | 'max', number>;
 
 export const UrlSchema = Type.String({
   format: 'uri',
@@ -149,9 +146,8 @@ export type Parameters = Omit<
 >;
 
 export function parametersOf(request: GenerationRequest): Parameters {
-  const given = Object.entries(request).filter(
-    ([field]) => !MEDIA_FIELDS.some((is) => is === field),
-  );
+  const isMedia = (field: string) => MEDIA_FIELDS.some((one) => one === field);
+  const given = Object.entries(request).filter(([field]) => !isMedia(field));
   return Object.fromEntries(given) as Parameters;
 }
 

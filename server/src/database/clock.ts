@@ -18,13 +18,10 @@ export async function followDatabaseClock(deps: {
   signal: AbortSignal;
 }): Promise<() => number> {
   let aheadMs = await databaseAheadMs(deps.db);
-  startInterval(
-    COMPARE_SECONDS,
-    { ...deps, name: 'comparing the clock with the database' },
-    async () => {
-      aheadMs = await databaseAheadMs(deps.db);
-    },
-  );
+  const options = { ...deps, name: 'comparing the clock with the database' };
+  startInterval(COMPARE_SECONDS, options, async () => {
+    aheadMs = await databaseAheadMs(deps.db);
+  });
   return () => Date.now() + aheadMs;
 }
 

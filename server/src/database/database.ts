@@ -213,10 +213,8 @@ function inTransaction<T>(
   return withConnection(pool, seconds, 'transaction', async (session) => {
     try {
       await send(session, { name: '', text: begin });
-      const result = await work({
-        query: (sql, values) => run(session, sql, values),
-        isOpen: true,
-      });
+      const query: Transaction['query'] = (sql, values) => run(session, sql, values);
+      const result = await work({ query, isOpen: true });
       await commit(session);
       return result;
     } catch (error) {

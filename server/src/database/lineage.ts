@@ -7,7 +7,6 @@ import {
   type Database,
   isDatabaseUnavailable,
   namedStatement,
-  queryFirst,
   queryValue,
   type Statement,
   statement,
@@ -48,11 +47,11 @@ const LINEAGE = statement(
   'lineage',
   `select ${SYSTEM} as "systemIdentifier", ${TIMELINE} as timeline, ${TABLE} as "tableOid"`,
 );
-const LINEAGE_VALUES = {
-  systemIdentifier: statement('lineage_system', `select ${SYSTEM} as value`),
-  timeline: statement('lineage_timeline', `select ${TIMELINE} as value`),
-  tableOid: statement('lineage_table', `select ${TABLE} as value`),
-};
+const LINEAGE_VALUES = [
+  statement('lineage_system', `select ${SYSTEM} as "systemIdentifier"`),
+  statement('lineage_timeline', `select ${TIMELINE} as timeline`),
+  statement('lineage_table', `select ${TABLE} as "tableOid"`),
+];
 
 const LOCK = statement(
   'mark_lock',
@@ -69,11 +68,10 @@ interface MarkRow extends Mark {
   recovering: boolean;
 }
 
-type Known = string | null;
-
-const advance = queryFirst<[systemIdentifier: Known, timeline: Known, tableOid: Known], Mark>(
+const ADVANCE = namedStatement(
   'mark_advance',
-  `update database_marks set beat = beat + 1, system_identifier = $1, timeline = $2, table_oid = $3
+  `update database_marks set beat = beat + 1, system_identifier = :systemIdentifier,
+     timeline = :timeline, table_oid = :tableOid
    returning epoch::text as epoch, beat`,
 );
 
@@ -152,8 +150,7 @@ export async function endRecovery(tx: Transaction, lineage: Lineage): Promise<vo
 }
 
 async function store(tx: Transaction, lineage: Lineage): Promise<Mark> {
-  const { systemIdentifier, timeline, tableOid } = lineage;
-  const mark = await advance(tx, systemIdentifier, timeline, tableOid);
+  const [mark] = await tx.query<Mark>(ADVANCE, ADVANCE.values({ ...lineage }));
   if (!mark) throw new Error('database_marks has no row');
   return mark;
 }
@@ -178,25 +175,18 @@ function moved(row: MarkRow, now: Lineage, trustsPromotion: boolean): string | u
 }
 
 export async function readLineage(db: Database): Promise<Lineage> {
-  const lineage = await unlessRefused(db.query<Lineage>(LINEAGE));
-  if (lineage?.[0]) return lineage[0];
-  const read = async (sql: Statement) =>
-    (await unlessRefused(db.query<{ value: string }>(sql)))?.[0]?.value ?? null;
-  return {
-    systemIdentifier: await read(LINEAGE_VALUES.systemIdentifier),
-    timeline: await read(LINEAGE_VALUES.timeline),
-    tableOid: await read(LINEAGE_VALUES.tableOid),
+  const read = async <Row extends Partial<Lineage>>(sql: Statement) => {
+    try {
+      return (await db.query<Row>(sql))[0];
+    } catch (error) {
+      if (isDatabaseUnavailable(error)) throw error;
+      return undefined; // this server has no such function, or forbids it
+    }
   };
-}
-
-/** @returns undefined when this server has no such function, or forbids it */
-async function unlessRefused<T>(rows: Promise<T>): Promise<T | undefined> {
-  try {
-    return await rows;
-  } catch (error) {
-    if (isDatabaseUnavailable(error)) throw error;
-    return undefined;
-  }
+  const all = await read<Lineage>(LINEAGE);
+  if (all) return all;
+  const known = await Promise.all(LINEAGE_VALUES.map((sql) => read(sql)));
+  return Object.assign({ systemIdentifier: null, timeline: null, tableOid: null }, ...known);
 }
 
 /**

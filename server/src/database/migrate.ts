@@ -113,11 +113,8 @@ export async function checkSchema(url: string, folder = MIGRATIONS_FOLDER): Prom
 }
 
 async function withConnection<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'framewright migrate',
-    keepAlive: true,
-  });
+  const application_name = 'framewright migrate';
+  const client = new pg.Client({ connectionString: url, application_name, keepAlive: true });
   client.on('error', () => {}); // the query under way fails too; its error is reported
   await client.connect();
   try {

@@ -16,7 +16,7 @@ const IDLE_SECONDS = 300;
 /** How much work may wait for a connection (decisions/0013). */
 const MAX_WAITING = 5000;
 
-/** A connection that is lent to one piece of work. Release it with an error to close it. */
+/** Release it with an error to close it. */
 export type LentConnection = Connection & Pick<pg.PoolClient, 'release'>;
 
 export type ConnectionPool = ReturnType<typeof openPool>;
@@ -73,10 +73,7 @@ export function openPool(options: {
       try {
         return (await breaker.failFast(lending)) as LentConnection;
       } catch (error) {
-        lending.then(
-          (client) => client.release(true),
-          () => {},
-        );
+        lending.then((client) => client.release(true)).catch(() => {});
         if (!(error instanceof pg.DatabaseError) && !isClosed) breaker.probe();
         throw error;
       }

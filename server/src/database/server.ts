@@ -10,7 +10,6 @@ const NEWEST_VERSION = 18;
 
 /** Used nowhere else, so a server that reports this value got it from here. */
 const PROBE_SECONDS = 11;
-
 const CONNECT_SECONDS = 10;
 
 /**
@@ -138,10 +137,7 @@ const readSession = query<[], { name: string; setting: string }>(
    order by name`,
 );
 
-/**
- * Checks the sessions behind a pooler, which the service can't set.
- * @throws UsageError with the settings to change
- */
+/** For sessions behind a pooler, which the service can't set. @throws UsageError */
 export async function requireSessionSettings(db: Database, allowsVolatile: boolean): Promise<void> {
   const problems = (await readSession(db)).flatMap(({ name, setting }) => {
     const expected = expectedSetting(name, setting, allowsVolatile);

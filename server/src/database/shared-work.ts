@@ -39,10 +39,7 @@ export function sharedWork<Item, Result>(
         }
       },
     });
-  const alone = async (db: Database, item: Item): Promise<Result> => {
-    const [result] = await shared.work(db, [item]);
-    return result as Result;
-  };
+  const alone = async (db: Database, item: Item) => (await shared.work(db, [item]))[0] as Result;
   return async (db, item) => {
     const work = ofDatabase.get(db) ?? open(db);
     ofDatabase.set(db, work);

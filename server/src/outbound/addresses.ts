@@ -43,10 +43,7 @@ const PRIVATE_DOMAINS = [
   '.home.arpa',
 ];
 
-/**
- * Parses `host:port,host:port`, IPv6 as `[::1]:8443`.
- * @throws UsageError that names the invalid entry
- */
+/** Such as `a.example:443,[::1]:8443`. @throws UsageError that names the invalid entry */
 export function parseAllowList(text: string): AllowList {
   if (text.trim() === '') return new Set();
   return new Set(text.split(',').map((entry) => parseEntry(entry.trim())));
@@ -64,10 +61,7 @@ function parseEntry(entry: string): string {
   return `${hostname}:${port}`;
 }
 
-/**
- * Parses addresses and networks such as `203.0.113.7,198.51.100.0/24,2a00:1450::/32`.
- * @throws UsageError that names the invalid entry
- */
+/** Such as `203.0.113.7,2a00:1450::/32`. @throws UsageError that names the invalid entry */
 export function parseDenyList(text: string): DenyList {
   const list = new BlockList();
   if (text.trim() === '') return list;
@@ -86,7 +80,7 @@ function addNetwork(list: DenyList, entry: string): void {
   list.addSubnet(address, prefix, version === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Parses ports: `443,1024-65535`. @throws UsageError that names the invalid entry */
+/** Such as `443,1024-65535`. @throws UsageError that names the invalid entry */
 export function parsePorts(text: string): PortRanges {
   return text.split(',').map((entry) => {
     const [, first = '', last = first] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(entry.trim()) ?? [];

@@ -51,10 +51,7 @@ function checkFor({ algorithm, value }: Digest): DigestCheck {
 function openHash(algorithm: Algorithm) {
   if (algorithm !== 'crc32') {
     const hash = createHash(algorithm.replace('-', ''));
-    return {
-      update: (chunk: Uint8Array) => void hash.update(chunk),
-      digest: () => hash.digest(),
-    };
+    return { update: (chunk: Uint8Array) => void hash.update(chunk), digest: () => hash.digest() };
   }
   let sum = 0;
   return {
@@ -108,8 +105,6 @@ function named(header: string): Digest[] {
 function digest(name: string, text: string): Digest[] {
   const algorithm = ALGORITHMS.find((known) => known === name);
   const value = Buffer.from(text, 'base64');
-  if (!algorithm || value.length !== BYTES[algorithm] || value.toString('base64') !== text) {
-    return [];
-  }
-  return [{ algorithm, value }];
+  const isDigest = algorithm && value.length === BYTES[algorithm];
+  return isDigest && value.toString('base64') === text ? [{ algorithm, value }] : [];
 }

@@ -69,11 +69,10 @@ export async function callOnce(call: Call): Promise<CallOutcome> {
     return { kind: 'not_sent', cause: messageOf(failure) };
   }
   // A write to a closed connection fails only afterwards, with an unknown outcome.
-  if (!socket.writable)
-    return {
-      kind: 'not_sent',
-      cause: 'the host closed the connection before the request was sent',
-    };
+  if (!socket.writable) {
+    const cause = 'the host closed the connection before the request was sent';
+    return { kind: 'not_sent', cause };
+  }
   if (call.mayStillSend?.() === false) {
     socket.destroy();
     return { kind: 'not_sent', cause: 'the time to send was over' };
@@ -121,12 +120,7 @@ async function exchangeOnce(socket: Socket, url: URL, call: Call): Promise<CallO
 }
 
 /** undici isn't used here: it fails on an unexpected 100. */
-async function send(
-  socket: Socket,
-  url: URL,
-  call: Call,
-  signal: AbortSignal,
-): Promise<IncomingMessage> {
+async function send(socket: Socket, url: URL, call: Call, signal: AbortSignal) {
   const request = startRequest({
     createConnection: () => socket,
     signal,
@@ -141,11 +135,11 @@ async function send(
   const responded = once(request, 'response', { signal });
   if (!isStream(call.body)) {
     request.end(call.body);
-    return (await responded)[0];
+    return (await responded)[0] as IncomingMessage;
   }
   // A stream that fails closes the request without an 'error' event. A response may come early.
   const sent = pipeline(call.body, request).then(() => responded);
-  return (await Promise.race([responded, sent]))[0];
+  return (await Promise.race([responded, sent]))[0] as IncomingMessage;
 }
 
 /**
@@ -208,10 +202,7 @@ function isStream(body: Call['body']): body is AsyncIterable<Uint8Array> {
   return typeof body === 'object' && !(body instanceof Uint8Array);
 }
 
-async function readBody(
-  response: AsyncIterable<Uint8Array>,
-  maxBytes = RESPONSE_BYTES,
-): Promise<Uint8Array> {
+async function readBody(response: AsyncIterable<Uint8Array>, maxBytes = RESPONSE_BYTES) {
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;
   for await (const chunk of response) {

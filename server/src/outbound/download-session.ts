@@ -25,10 +25,8 @@ export function beginDownloadSession(options: {
     await Promise.all([...clients.keys()].map((client) => client.destroy()));
     options.onEnd();
   };
-  const deadline = setTimeout(
-    () => end(deadlinePassed(options.deadlineSeconds)),
-    options.deadlineSeconds * 1000,
-  );
+  const { deadlineSeconds } = options;
+  const deadline = setTimeout(() => end(deadlinePassed(deadlineSeconds)), deadlineSeconds * 1000);
   const onCallerAbort = () => void end(options.signal?.reason);
   if (options.signal?.aborted) onCallerAbort();
   else options.signal?.addEventListener('abort', onCallerAbort);

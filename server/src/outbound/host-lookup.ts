@@ -78,10 +78,8 @@ function dnsRefusal(failures: unknown[]): unknown {
 }
 
 function dnsCode(failure: unknown): string | undefined {
-  if (!(failure instanceof Error) || !('syscall' in failure) || !('code' in failure)) {
-    return undefined;
-  }
-  return String(failure.code);
+  const isOfDns = failure instanceof Error && 'syscall' in failure && 'code' in failure;
+  return isOfDns ? String(failure.code) : undefined;
 }
 
 /**
@@ -95,10 +93,9 @@ export function createSystemLookup(): Resolve {
   return (host) => {
     const known = underWay.get(host);
     if (known !== undefined) return known;
-    const started = turns.run('system', undefined, () => lookup(host, { all: true }));
+    const found = turns.run('system', undefined, () => lookup(host, { all: true }));
+    const started = found.finally(() => underWay.delete(host));
     underWay.set(host, started);
-    const forget = () => underWay.delete(host);
-    started.then(forget, forget);
     return started;
   };
 }

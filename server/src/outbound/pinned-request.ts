@@ -116,10 +116,8 @@ async function findAddresses(
 /** The time that a look-up waits for its turn does not count. */
 async function resolveInTime(url: URL, rules: RequestRules, signal: AbortSignal) {
   const tooSlow = new AbortController();
-  const timer = setTimeout(
-    () => tooSlow.abort(new OutboundError('too_slow', 'The host name was not resolved in time')),
-    rules.connectTimeoutSeconds * 1000,
-  );
+  const refusal = new OutboundError('too_slow', 'The host name was not resolved in time');
+  const timer = setTimeout(() => tooSlow.abort(refusal), rules.connectTimeoutSeconds * 1000);
   const ended = AbortSignal.any([signal, tooSlow.signal]);
   const resolve = isAllowed(url, rules) ? rules.resolveAllowed : rules.resolve;
   try {

@@ -67,11 +67,8 @@ export function refusalFor(failure: unknown): unknown {
   if (failure instanceof OutboundError || !(failure instanceof Error)) return failure;
   const code = errorCode(failure);
   if (code === undefined || code === 'UND_ERR_INVALID_ARG') return failure;
-  const [, reason, message] = REFUSALS.find(([codes]) => codes.test(code)) ?? [
-    /./,
-    'not_reachable' as const,
-    'The host could not be reached',
-  ];
+  const [, reason = 'not_reachable', message = 'The host could not be reached'] =
+    REFUSALS.find(([codes]) => codes.test(code)) ?? [];
   return new OutboundError(reason, message, { cause: failure });
 }
 

@@ -8,7 +8,6 @@ import { type ResultOf, siteRoute } from './route.ts';
 
 type CreditRates = Record<string, Partial<Record<string, number>>>;
 
-/** The public facts of this installation. */
 export type About = ResultOf<typeof getAbout>;
 
 export interface AboutDeps extends BillingSiteDeps {
@@ -22,7 +21,6 @@ export const getAbout = siteRoute('GET /console/api/site', {
   access: 'public',
   handle: async (deps: AboutDeps, { request }) => {
     const publicUrl = deps.publicUrl();
-    const { issuers } = deps;
     return {
       name: 'Framewright',
       /** Whether the browser sent a session cookie; the session may have ended. */
@@ -32,9 +30,9 @@ export const getAbout = siteRoute('GET /console/api/site', {
       prices: PRICE_TABLE as { version: number; standard: CreditRates; referenced: CreditRates },
       sign_in: {
         passkeys: passkeyHost(publicUrl) !== undefined,
-        github: issuers.has('github'),
-        google: issuers.has('google'),
-        oidc: issuers.has('oidc'),
+        github: deps.issuers.has('github'),
+        google: deps.issuers.has('google'),
+        oidc: deps.issuers.has('oidc'),
       },
       billing: deps.billing !== undefined,
       ...(await onSale(deps)),

@@ -14,7 +14,6 @@ import type { Session } from '../sign-in/sessions.ts';
  */
 type Access = 'public' | 'session' | 'operator';
 
-/** What most routes use. */
 export interface PageDeps {
   db: Database;
   /** The installation's base URL, without a trailing slash. */
@@ -41,19 +40,13 @@ declare module 'fastify' {
   }
 }
 
-/**
- * The sender of a request.
- * @throws Error if the route is public
- */
+/** @throws Error if the route is public */
 export function sessionOf({ signedIn }: Pick<FastifyRequest, 'signedIn'>): SignedIn {
   if (!signedIn) throw new Error('nobody is known to be signed in on this route');
   return signedIn;
 }
 
-/**
- * Query member: which side of the account a page shows and whose credits it spends: `live`, or
- * `test` with test credits. The default is live.
- */
+/** Query member: which side of the account a page shows, and whose credits it spends. */
 export const ModeSchema = Type.Enum(['live', 'test'], { default: 'live' });
 
 export type NamesIn<Path extends string> = Path extends `${string}/:${infer Name}/${infer Rest}`
@@ -65,7 +58,7 @@ export type NamesIn<Path extends string> = Path extends `${string}/:${infer Name
 const NamedSchema = Type.String({ maxLength: 120 });
 
 function namedIn(name: RouteName): TSchema {
-  const names = [...name.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, NamedSchema]);
+  const names = [...name.matchAll(/:(\w+)/g)].map(([, one = '']) => [one, NamedSchema]);
   return Type.Object(Object.fromEntries(names));
 }
 
@@ -143,10 +136,7 @@ export type ResultOf<Route extends { readonly shape?: RouteShape }> = NonNullabl
   Route['shape']
 >['result'];
 
-/**
- * Defines a website route. The guard of site.ts checks access.
- * @param name as the pages call it
- */
+/** Defines a website route. The guard of site.ts checks access. */
 export function siteRoute<
   Deps,
   Name extends RouteName,

@@ -29,7 +29,6 @@ import { TASK_ROUTES } from './tasks/shown-task.ts';
 import { USAGE_ROUTES } from './tasks/usage.ts';
 import { WEBHOOK_ROUTES } from './webhooks/webhooks-site.ts';
 
-/** The dependencies of the website's routes. */
 export interface SiteDeps
   extends GuardDeps,
     AboutDeps,

@@ -54,7 +54,6 @@ export interface Doing {
 /**
  * Mails the owner what was done in their account, so that they notice a thief. Contains no text
  * from the request: a thief could have written it.
- * @param tx the transaction that does it
  * @param done.what a sentence without its full stop; also the mail's subject
  * @param done.more what else the owner should know
  */
@@ -82,14 +81,14 @@ If it was not you, somebody else is signed in to your account. Do this now:
 }
 
 const REOPEN = { command: 'account reopen', actor: 'its owner', reason: null };
-const WHAT = 'Your account is open again and will not be deleted';
 
 /** Records that a sign-in has reopened an account. A worker resumes its plan. */
 export function onReopened(doing: Doing): OnReopened {
   return async (tx, accountId) => {
     await recordAction(tx, REOPEN, { target: accountId });
     await closePaymentPages(tx, accountId);
-    await tellOwner(tx, doing, { accountId, what: WHAT });
+    const what = 'Your account is open again and will not be deleted';
+    await tellOwner(tx, doing, { accountId, what });
   };
 }
 

@@ -29,9 +29,8 @@ import type { Span, Tracer, TracingSettings } from './tracing.ts';
 const FROM_ENVIRONMENT = [resourceAttributesEnvDetector, serviceNameEnvDetector];
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT };
 
-/** The code of an export that succeeded: `ExportResultCode.SUCCESS` of @opentelemetry/core. */
+/** `ExportResultCode.SUCCESS` of @opentelemetry/core. */
 const SENT = 0;
-
 const CLOSE_SECONDS = 3;
 const PROBLEM_SECONDS = 60;
 
@@ -52,7 +51,7 @@ export function openTracer(settings: TracingSettings, onProblem: (cause: string)
   return {
     start(start, parent) {
       const { name, kind, attributes = {}, link, secondsAgo } = start;
-      const linked = link === undefined ? undefined : contextOf(link);
+      const linked = contextOf(link);
       const options = {
         kind: kind === undefined ? SpanKind.INTERNAL : KINDS[kind],
         attributes,
@@ -76,7 +75,7 @@ function samplerOf({ sampler, ratio }: TracingSettings): Sampler {
 }
 
 function parentOf(traceparent: string | undefined): Context {
-  const parent = traceparent === undefined ? undefined : contextOf(traceparent);
+  const parent = contextOf(traceparent);
   return parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
 }
 
@@ -84,7 +83,7 @@ function parentOf(traceparent: string | undefined): Context {
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
 /** @returns undefined when the text is not a valid traceparent (W3C Trace Context, section 3.2) */
-function contextOf(traceparent: string): SpanContext | undefined {
+function contextOf(traceparent = ''): SpanContext | undefined {
   const [, version, traceId = '', spanId = '', flags = '', more] =
     TRACEPARENT.exec(traceparent) ?? [];
   if (version === undefined || (version === '00' && more !== undefined)) return undefined;

@@ -24,20 +24,12 @@ export async function makeMigrationsTable(client: pg.Client): Promise<void> {
 const FIRST_BEFORE_1_0 = '0001_clock.sql';
 const LAST_COMMIT_BEFORE_1_0 = 'b8ecca28abc3';
 
-interface SchemaState {
-  isNew: boolean;
-  pending: MigrationFile[];
-}
-
 /**
  * Compares the files with the database.
  * @throws UsageError when the database is from before 1.0.0, a newer program has migrated it, or an
  *   applied file changed
  */
-export async function readSchemaState(
-  client: pg.Client,
-  files: readonly MigrationFile[],
-): Promise<SchemaState> {
+export async function readSchemaState(client: pg.Client, files: readonly MigrationFile[]) {
   const applied = await readApplied(client);
   refuseNewerSchema(files, applied);
   refuseChangedFiles(files, applied);

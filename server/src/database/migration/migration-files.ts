@@ -15,10 +15,7 @@ export interface MigrationFile {
   isTransaction: boolean;
 }
 
-/**
- * The files of a folder in the order in which they run.
- * @throws Error when a name or a header is wrong
- */
+/** In the order in which they run. @throws Error when a name or a header is wrong */
 export async function readMigrations(folder: URL): Promise<MigrationFile[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
   return Promise.all(

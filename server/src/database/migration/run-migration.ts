@@ -52,11 +52,7 @@ async function runInTransaction(client: pg.Client, file: MigrationFile, lockMs: 
 }
 
 /** Every statement may run again: a run that was interrupted is not recorded. */
-async function runAlone(
-  client: pg.Client,
-  file: MigrationFile,
-  settings: RunSettings,
-): Promise<void> {
+async function runAlone(client: pg.Client, file: MigrationFile, settings: RunSettings) {
   for (const text of statementsOf(file)) {
     const index = BUILD_INDEX.exec(text)?.[1];
     if (index !== undefined) await buildIndex(client, { index, text, settings });
@@ -91,11 +87,7 @@ async function buildIndex(
   }
 }
 
-async function repeat(
-  client: pg.Client,
-  text: string,
-  { report, lockMs }: RunSettings,
-): Promise<void> {
+async function repeat(client: pg.Client, text: string, { report, lockMs }: RunSettings) {
   let rows = 0;
   await client.query(`set lock_timeout = ${lockMs}`);
   try {

@@ -9,7 +9,6 @@ import { setSessionCookie, signedInFrom } from './cookies.ts';
 
 export interface CodeDeps extends PageDeps {
   sendMail: SendMail;
-  /** Promotional credits for a new account. */
   signupCredits: number;
 }
 

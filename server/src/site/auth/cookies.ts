@@ -2,23 +2,24 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SESSION_DAYS, type SignedInFrom } from '../../sign-in/sessions.ts';
 import { placeOf } from '../tell-owner.ts';
 
-/** A cookie that is hidden from scripts, and that other sites send only by following a link. */
-interface CookieSettings {
-  name: string;
-  value: string;
-  /** 0 deletes the cookie. */
-  seconds: number;
-}
-
 /** Over https the `__Host-` prefix binds the cookie to this host: no subdomain can set it. */
 function nameOn(publicUrl: string, name: string): string {
   return publicUrl.startsWith('https:') ? `__Host-${name}` : name;
 }
 
-export function setCookie(publicUrl: string, { name, value, seconds }: CookieSettings): string {
+/**
+ * A cookie that is hidden from scripts, and that other sites send only by following a link.
+ * @param cookie.seconds 0 deletes it
+ */
+export function setCookie(
+  reply: FastifyReply,
+  publicUrl: string,
+  { name, value, seconds }: { name: string; value: string; seconds: number },
+): FastifyReply {
   const secure = publicUrl.startsWith('https:') ? '; Secure' : '';
   const named = `${nameOn(publicUrl, name)}=${value}`;
-  return `${named}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${seconds}${secure}`;
+  const cookie = `${named}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${seconds}${secure}`;
+  return reply.header('set-cookie', cookie);
 }
 
 export function readCookie(
@@ -42,10 +43,10 @@ export function signedInFrom(
 }
 
 export function setSessionCookie(reply: FastifyReply, publicUrl: string, token: string): void {
-  const cookie = { name: SESSION_COOKIE, value: token, seconds: SESSION_DAYS * 86_400 };
-  reply.header('set-cookie', setCookie(publicUrl, cookie));
+  const seconds = SESSION_DAYS * 86_400;
+  setCookie(reply, publicUrl, { name: SESSION_COOKIE, value: token, seconds });
 }
 
 export function clearSessionCookie(reply: FastifyReply, publicUrl: string): void {
-  reply.header('set-cookie', setCookie(publicUrl, { name: SESSION_COOKIE, value: '', seconds: 0 }));
+  setCookie(reply, publicUrl, { name: SESSION_COOKIE, value: '', seconds: 0 });
 }

@@ -52,9 +52,9 @@ const getStart = siteRoute('GET /auth/start/:provider', {
       const redirected = { ...start, redirectUri: redirectUri(publicUrl, name) };
       const url = await issuer.authorizationUrl(redirected);
       const cookie = { name: START_COOKIE, value: token, seconds: START_SECONDS };
-      reply.header('set-cookie', setCookie(publicUrl, cookie)).redirect(url);
+      setCookie(reply, publicUrl, cookie).redirect(url);
     } catch (error) {
-      giveUp(deps, { request, reply, error, name, next: start.next });
+      giveUp(deps, { request, reply }, { error, name, next: start.next });
     }
   },
 });
@@ -82,7 +82,7 @@ const getReturn = siteRoute('GET /auth/return/:provider', {
       setSessionCookie(reply, publicUrl, token);
       reply.redirect(reopened ? '/settings?reopened=yes' : start.next);
     } catch (error) {
-      giveUp(deps, { request, reply, error, name, next: start.next });
+      giveUp(deps, { request, reply }, { error, name, next: start.next });
     }
   },
 });
@@ -101,15 +101,9 @@ function signInPage(failure: IssuerFailure, next: string): string {
 /** Redirects to the sign-in page, since a browser would show the error envelope as JSON. */
 function giveUp(
   { log }: IdentityDeps,
-  failed: {
-    request: FastifyRequest;
-    reply: FastifyReply;
-    error: unknown;
-    name: IssuerName;
-    next: string;
-  },
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  { error, name, next }: { error: unknown; name: IssuerName; next: string },
 ): void {
-  const { request, reply, error, name, next } = failed;
   const failure = failureOf(error);
   if (failure === 'failed' || failure === 'unavailable') {
     const line = { request: request.id, issuer: name, err: error };

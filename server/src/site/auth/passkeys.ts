@@ -25,13 +25,10 @@ export const ResponseSchema = Type.Object(
   { additionalProperties: true },
 );
 
-const NameSchema = nameSchema(60);
-
 export type PasskeyItem = AsJson<PasskeyListing>;
 
-const ParamsSchema = Type.Object({
-  id: Type.String({ maxLength: 1400, pattern: '^[\\w-]+$' }),
-});
+const NameSchema = nameSchema(60);
+const ParamsSchema = Type.Object({ id: Type.String({ maxLength: 1400, pattern: '^[\\w-]+$' }) });
 
 function noSuchPasskey(): ApiError {
   return new ApiError('not_found', 'This account has no such passkey.');
@@ -71,10 +68,9 @@ export const PASSKEY_ROUTES = [
     },
   }),
   siteRoute('GET /console/api/passkeys', {
-    handle: async ({ db }: PageDeps, { session: { accountId } }) => ({
-      items: await listPasskeys(db, accountId),
-      next: null,
-    }),
+    handle: async ({ db }: PageDeps, { session: { accountId } }) => {
+      return { items: await listPasskeys(db, accountId), next: null };
+    },
   }),
   siteRoute('PATCH /console/api/passkeys/:id', {
     params: ParamsSchema,

@@ -23,8 +23,7 @@ export const PROOF_ROUTES = [
     rate: { max: 20, seconds: 600 },
     body: Type.Object({ act: ActSchema }),
     handle: async (deps: ProofDeps, { body, request, session }) => {
-      const asked = { act: body.act, place: placeOf(request) };
-      await sendProofCode(deps, session, asked);
+      await sendProofCode(deps, session, { act: body.act, place: placeOf(request) });
       return {};
     },
   }),
@@ -37,9 +36,8 @@ export const PROOF_ROUTES = [
     },
   }),
   siteRoute('POST /auth/proof/passkey/options', {
-    handle: ({ db, publicUrl }: ProofDeps, { session: { accountId, sessionId } }) => {
-      return challengeOptions({ db, publicUrl: publicUrl() }, { accountId, sessionId });
-    },
+    handle: ({ db, publicUrl }: ProofDeps, { session }) =>
+      challengeOptions({ db, publicUrl: publicUrl() }, session),
   }),
   siteRoute('POST /auth/proof/passkey', {
     rate: { max: 30, seconds: 600 },

@@ -53,9 +53,7 @@ const putLowBalance = siteRoute('PUT /console/api/low-balance', {
   },
 });
 
-/**
- * Sets below how many available paid credits a pack is bought, up to a monthly limit; null: never.
- */
+/** Sets below how many available paid credits a pack is bought, up to a monthly limit. */
 const putAutoReload = siteRoute('PUT /console/api/auto-reload', {
   rate: CHANGES,
   proof: ({ auto_reload: wanted }) => (wanted === null ? undefined : 'auto_reload'),

@@ -8,10 +8,7 @@ export interface BillingSiteDeps {
   billing?: Billing | undefined;
 }
 
-/**
- * Runs work that calls Stripe.
- * @throws ApiError `not_found` if nothing is on sale, `service_busy` if Stripe failed
- */
+/** @throws ApiError `not_found` if nothing is on sale, `service_busy` if Stripe failed */
 export async function withStripe<Result>(
   { billing }: BillingSiteDeps,
   work: (billing: Billing) => Promise<Result>,

@@ -90,14 +90,9 @@ const createOwnKey = siteRoute('POST /console/api/keys', {
       if (!(await sessionLives(tx, sessionId)))
         throw new ApiError('unauthorized', 'Sign in again.');
       if ((await countValidKeys(tx, accountId)) >= MAX_KEYS) throw tooManyKeys();
-      const { mode, name, monthly_cap: monthlyCap } = body;
-      const made = await createKey(tx, {
-        accountId,
-        mode,
-        name: name.trim(),
-        expiresAt,
-        monthlyCap,
-      });
+      const { mode, monthly_cap: monthlyCap } = body;
+      const key = { accountId, mode, name: body.name.trim(), expiresAt, monthlyCap };
+      const made = await createKey(tx, key);
       const what = `An API key was created: ${made.keyId}`;
       await tellOwner(tx, { ...deps, request }, { accountId, what });
       return made;

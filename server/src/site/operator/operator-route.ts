@@ -20,17 +20,14 @@ export interface OperatorDeps {
 export const PREFIX = '/console/api/operator';
 const ParamsSchema = Type.Object({ id: Type.Optional(Type.String()) });
 
-interface Asked<Query> {
-  query: Query;
-  /** From the path; empty if it has none. */
-  id: string;
-}
-
-/** GET for operators only; everyone else gets 404. */
+/** GET for operators only; everyone else gets 404. Without an id in its path, `id` is empty. */
 export function operatorRead<Url extends `/${string}`, Query extends TProperties, Result>(
   url: Url,
   query: Query,
-  read: (deps: OperatorDeps, asked: Asked<Static<TObject<Query>>>) => Promise<Result>,
+  read: (
+    deps: OperatorDeps,
+    asked: { query: Static<TObject<Query>>; id: string },
+  ) => Promise<Result>,
 ) {
   const words = url.includes('/:id') ? ['id'] : [];
   return siteRoute(`GET ${PREFIX}${url}`, {
@@ -42,10 +39,7 @@ export function operatorRead<Url extends `/${string}`, Query extends TProperties
   });
 }
 
-/**
- * Turns a UsageError into an error of the request. A read of one item can only fail with "not
- * found".
- */
+/** Turns a UsageError into an `invalid_request`; of a read of one item, into a `not_found`. */
 export async function explained<Result>(
   work: () => Promise<Result>,
   { words = [], reason }: Pick<Verb, 'words' | 'reason'>,
@@ -54,19 +48,15 @@ export async function explained<Result>(
     return await work();
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    const text = error instanceof Refusal ? error.wording(labelOf) : error.message;
-    const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
     const isRefusal = error instanceof Refusal;
+    const text = isRefusal ? error.wording((field) => field.replaceAll('_', ' ')) : error.message;
+    const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
     if (words.length > 0 && !reason && !isRefusal) {
       throw new ApiError('not_found', sentence, { cause: error });
     }
     const details = { field: isRefusal ? error.field : 'request', reason: 'refused' };
     throw invalidRequest(sentence, details, error);
   }
-}
-
-function labelOf(field: string): string {
-  return field.replaceAll('_', ' ');
 }
 
 export const PAGE_ROWS = 50;

@@ -16,7 +16,6 @@ import { operatorRead, PAGE_ROWS, pageOf } from './operator-route.ts';
 import { VERB_ROUTES } from './verb-routes.ts';
 
 const AUDITS = 10;
-
 const ACTIONS_SHOWN = 20;
 const ALL_MOVEMENTS = {
   kinds: ['paid', 'promotional'] as const,
@@ -44,10 +43,9 @@ export const OPERATOR_ROUTES = [
     })),
     ...(await showCreates(db)),
   })),
-  operatorRead('/audits', {}, async ({ db }) => ({
-    items: await listAudits(db, AUDITS),
-    next: null,
-  })),
+  operatorRead('/audits', {}, async ({ db }) => {
+    return { items: await listAudits(db, AUDITS), next: null };
+  }),
   operatorRead(
     '/held',
     { provider: Text, account: Text, held_hours: Text, cause: Text },
@@ -75,11 +73,9 @@ export const OPERATOR_ROUTES = [
       const page = { ...ALL_MOVEMENTS, before, limit: PAGE_ROWS };
       const rows = await movementPage(db, await findAccount(db, id), page);
       const offers = await offersOf(db, rows);
-      const lines = rows.map((row) => ({
-        ...row,
-        what: describeMovement(row, offers),
-        order_id: orderIdOf(row),
-      }));
+      const lines = rows.map((row) => {
+        return { ...row, what: describeMovement(row, offers), order_id: orderIdOf(row) };
+      });
       return pageOf(lines, (line) => String(line.id));
     },
   ),

@@ -19,7 +19,6 @@ const ReasonSchema = Type.String({
   pattern: '^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$',
 });
 
-/** A verb as the console shows it. */
 export interface ShownVerb {
   summary: string;
   title: string;
@@ -38,10 +37,7 @@ const ParamsSchema = Type.Object({ '*': Type.String() });
  * with the fields of their dialogs.
  */
 export const VERB_ROUTES = [
-  siteRoute(`GET ${PREFIX}/verbs`, {
-    access: 'operator',
-    handle: shownVerbs,
-  }),
+  siteRoute(`GET ${PREFIX}/verbs`, { access: 'operator', handle: shownVerbs }),
   siteRoute(`GET ${PREFIX}/verbs/*`, {
     access: 'operator',
     query: Type.Object({}, { additionalProperties: Type.String() }),

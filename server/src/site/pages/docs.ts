@@ -61,25 +61,19 @@ export function docsRoutes(app: FastifyInstance, deps: DocsDeps): void {
 /** Errors that mean "no such file"; the last is for a name that is too long. */
 const NO_FILE = new Set<unknown>(['ENOENT', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG']);
 
-interface Text {
-  plain: Buffer;
-  br: Buffer;
-  gzip: Buffer;
-}
-
 const toBrotli = promisify(brotliCompress);
 const toGzip = promisify(gzip);
 
 /** A handler that sends the file for a request's path, reading each file once. */
 function sender(deps: DocsDeps) {
-  const texts = new Map<string, Promise<Text>>();
-  const load = async (file: string): Promise<Text> => {
+  const load = async (file: string) => {
     const written = await readFile(path.join(deps.folder, file), 'utf8');
     const plain = Buffer.from(forInstallation(written, deps));
     const params = { [constants.BROTLI_PARAM_QUALITY]: 5 };
     return { plain, br: await toBrotli(plain, { params }), gzip: await toGzip(plain) };
   };
-  const read = (file: string): Promise<Text | undefined> => {
+  const texts = new Map<string, ReturnType<typeof load>>();
+  const read = (file: string) => {
     const text = texts.get(file) ?? load(file);
     texts.set(file, text);
     return text.catch((error: NodeJS.ErrnoException) => {

@@ -14,13 +14,7 @@ interface Package {
   bytes: Buffer;
 }
 
-export interface KeptPackages {
-  /** Stores the build's packages, for all later versions and other processes. */
-  keep(): Promise<void>;
-  /** Every package this installation has served, newest version first. */
-  list(): Promise<Omit<Package, 'bytes'>[]>;
-  read(name: string): Promise<Package | undefined>;
-}
+type Row = Omit<Package, 'bytes'>;
 
 interface Deps {
   db: Database;
@@ -49,10 +43,11 @@ const LISTED_MS = 1000;
 const MAX_FILES = 12;
 
 /** The packages that customers install, of every version this installation has served. */
-export function openKeptPackages({ db, log, folder }: Deps): KeptPackages {
+export function openKeptPackages({ db, log, folder }: Deps) {
   const files = new Map<string, Package>();
   let kept: Promise<void> | undefined;
-  let listed: { at: number; rows: ReturnType<KeptPackages['list']> } | undefined;
+  let listed: { at: number; rows: Promise<Row[]> } | undefined;
+  /** Stores the build's packages, for all later versions and other processes. */
   const keep = () => {
     kept ??= keepBuild({ db, log, folder });
     return kept.catch((error) => {
@@ -60,10 +55,11 @@ export function openKeptPackages({ db, log, folder }: Deps): KeptPackages {
       throw error;
     });
   };
+  /** Every package this installation has served, newest version first. */
   const list = async () => {
     await keep();
     if (!listed || performance.now() - listed.at > LISTED_MS) {
-      const rows = db.query<Package>(LIST);
+      const rows = db.query<Row>(LIST);
       listed = { at: performance.now(), rows };
       rows.catch(() => {
         listed = undefined;
@@ -74,7 +70,7 @@ export function openKeptPackages({ db, log, folder }: Deps): KeptPackages {
   return {
     keep,
     list,
-    async read(name) {
+    async read(name: string): Promise<Package | undefined> {
       const known = files.get(name);
       if (known) return known;
       if (!(await list()).some((one) => one.name === name)) return undefined;
@@ -89,13 +85,10 @@ export function openKeptPackages({ db, log, folder }: Deps): KeptPackages {
 /** Under a name, the bytes served first stay, whatever a later build has. */
 async function keepBuild({ db, log, folder }: Deps): Promise<void> {
   const built = await Promise.all((await readdir(folder)).map((name) => readPackage(folder, name)));
-  const digests = async () =>
-    new Map((await db.query<Package>(LIST)).map(({ name, sha256 }) => [name, sha256]));
-  const before = await digests();
-  const missing = built.filter(({ name }) => !before.has(name));
-  for (const { name, sha256, bytes } of missing) await db.query(KEEP, [name, sha256, bytes]);
-  const now = missing.length > 0 ? await digests() : before;
-  const changed = built.filter(({ name, sha256 }) => now.get(name) !== sha256);
+  for (const { name, sha256, bytes } of built) await db.query(KEEP, [name, sha256, bytes]);
+  const rows = await db.query<Row>(LIST);
+  const kept = new Map(rows.map(({ name, sha256 }) => [name, sha256]));
+  const changed = built.filter(({ name, sha256 }) => kept.get(name) !== sha256);
   if (changed.length === 0) return;
   const packages = changed.map(({ name }) => name);
   log.warn(
@@ -109,11 +102,9 @@ async function readPackage(folder: string, name: string): Promise<Package> {
   return { name, bytes, sha256: createHash('sha256').update(bytes).digest('hex') };
 }
 
-export interface PackagesDeps extends DocsDeps {
-  packages: KeptPackages;
+interface PackagesDeps extends DocsDeps {
+  packages: ReturnType<typeof openKeptPackages>;
 }
-
-type Row = Awaited<ReturnType<KeptPackages['list']>>[number];
 
 /** The placeholder for the list in docs/customers/packages.md. */
 const PLACE = '<div id="packages"></div>';
@@ -136,7 +127,7 @@ export function packageRoutes(app: FastifyInstance, deps: PackagesDeps): void {
   );
   app.get<{ Params: { name: string } }>('/packages/:name', { schema }, async (request, reply) => {
     const found = await deps.packages.read(request.params.name);
-    if (!found) throw await noSuchFile(deps.packages);
+    if (!found) throw await noSuchFile(deps);
     const etag = `"${found.sha256}"`;
     reply.headers({ etag, 'cache-control': 'public, max-age=31536000, immutable' });
     if (request.headers['if-none-match']?.includes(etag)) return reply.code(304).send();
@@ -147,7 +138,7 @@ export function packageRoutes(app: FastifyInstance, deps: PackagesDeps): void {
   });
 }
 
-async function noSuchFile(packages: KeptPackages): Promise<ApiError> {
+async function noSuchFile({ packages }: PackagesDeps): Promise<ApiError> {
   const names = (await packages.list()).map(({ name }) => name);
   return new ApiError('not_found', `There is no such file. There are: ${names.join(', ')}.`);
 }

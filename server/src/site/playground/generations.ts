@@ -56,10 +56,6 @@ function createOn<Name extends RouteName>(
   };
 }
 
-const createWebGeneration = createOn('POST /console/api/generations', WEB_SURFACE);
-
-const createTestGeneration = createOn('POST /console/api/test-generations', TEST_SURFACE);
-
 /** Lets a page learn whether its create has arrived. */
 const getTaskOfKey = siteRoute('GET /console/api/idempotency-keys/:key', {
   query: Type.Object({ mode: ModeSchema }),
@@ -71,4 +67,8 @@ const getTaskOfKey = siteRoute('GET /console/api/idempotency-keys/:key', {
   },
 });
 
-export const GENERATION_ROUTES = [createWebGeneration, createTestGeneration, getTaskOfKey];
+export const GENERATION_ROUTES = [
+  createOn('POST /console/api/generations', WEB_SURFACE),
+  createOn('POST /console/api/test-generations', TEST_SURFACE),
+  getTaskOfKey,
+];

@@ -10,6 +10,7 @@ import {
   ASPECT_RATIOS,
   type AspectRatio,
   MODELS,
+  MODES,
   RESOLUTIONS,
   type Resolution,
 } from '../../catalog/models.ts';
@@ -28,22 +29,12 @@ export type { TestOutcome } from '../../catalog/test-outcomes.ts';
 /** What the form needs besides the schema in openapi.json. */
 export type Prices = typeof PRICES;
 
-function framesOf(resolution: Resolution): Record<AspectRatio, [number, number]> {
+function framesOf(resolution: Resolution) {
   const sizes = ASPECT_RATIOS.map((ratio) => {
     const { width, height } = frameSize(resolution, ratio);
-    return [ratio, [width, height]] as const;
+    return [ratio, [width, height]];
   });
   return Object.fromEntries(sizes) as Record<AspectRatio, [number, number]>;
-}
-
-const FRAMES = Object.fromEntries(RESOLUTIONS.map((one) => [one, framesOf(one)])) as Record<
-  Resolution,
-  Record<AspectRatio, [number, number]>
->;
-
-interface ModeFields {
-  accepts: readonly string[];
-  requires: readonly string[];
 }
 
 const PRICES = {
@@ -51,12 +42,13 @@ const PRICES = {
   prices: PRICE_TABLE,
   // The media fields that each mode accepts, and those of which it requires at least one.
   modes: Object.fromEntries(
-    Object.entries(MODE_FIELDS).map(([mode, accepts]): [string, ModeFields] => {
-      return [mode, { accepts, requires: REQUIRED_FIELDS[mode as keyof typeof MODE_FIELDS] }];
-    }),
+    MODES.map((mode) => [mode, { accepts: MODE_FIELDS[mode], requires: REQUIRED_FIELDS[mode] }]),
   ),
   // Width and height in pixels, by resolution and ratio.
-  frames: FRAMES,
+  frames: Object.fromEntries(RESOLUTIONS.map((one) => [one, framesOf(one)])) as Record<
+    Resolution,
+    ReturnType<typeof framesOf>
+  >,
   limits: {
     input_bytes: INPUT_BYTES, // all input media of a request together
     upload_bytes: MAX_UPLOAD_BYTES, // one upload

@@ -9,11 +9,7 @@ import { limitSchema } from '../../requests/routes.ts';
 import type { Links } from '../../storage/links.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
 import { hasVanished } from '../../storage/vanished.ts';
-import {
-  accountPoster,
-  type ListedTask,
-  listAccountTasks,
-} from '../../tasks/account-tasks.ts';
+import { accountPoster, type ListedTask, listAccountTasks } from '../../tasks/account-tasks.ts';
 import { API_SURFACE, WEB_SURFACE } from '../../tasks/create/new-task.ts';
 import { type AsJson, ModeSchema, type PageDeps, siteRoute } from '../route.ts';
 import { PHASE_LABELS, shownStatus } from './task-words.ts';

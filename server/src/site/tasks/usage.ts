@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { listKeys } from '../../accounts/api-keys.ts';
 import type { Database } from '../../database/database.ts';
-import { type ApiError, invalidRequest } from '../../kernel/errors.ts';
+import { invalidRequest } from '../../kernel/errors.ts';
 import { csvLine } from '../../kernel/text/csv.ts';
 import { accountUsage, type UsageRow } from '../../tasks/account-tasks.ts';
 import { ModeSchema, type PageDeps, type ResultOf, siteRoute } from '../route.ts';
@@ -9,30 +9,23 @@ import { ModeSchema, type PageDeps, type ResultOf, siteRoute } from '../route.ts
 const DAY_MS = 86_400_000;
 const SHAPE = /^\d{4}-\d\d-\d\d$/;
 
-/**
- * The start of a UTC day, given as 2026-11-22.
- * @throws ApiError `invalid_request`
- */
+/** The start of a UTC day such as 2026-11-22. @throws ApiError `invalid_request` */
 export function startOfDay(field: string, text: string): Date {
   const time = SHAPE.test(text) ? new Date(`${text}T00:00:00Z`) : new Date(Number.NaN);
   // Rejects 2026-02-30, which Date reads as a day in March.
   if (!Number.isNaN(time.getTime()) && time.toISOString().startsWith(text)) return time;
-  throw invalidRequest(`${field} must be a day, such as 2026-11-22.`, {
-    field,
-    reason: 'malformed',
-  });
+  const details = { field, reason: 'malformed' };
+  throw invalidRequest(`${field} must be a day, such as 2026-11-22.`, details);
 }
 
 export function dayAfter(field: string, text: string): Date {
   return new Date(startOfDay(field, text).getTime() + DAY_MS);
 }
 
-/** The day this many days before a time. */
 function daysBefore(time: Date, days: number): string {
   return new Date(time.getTime() - days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** Days are UTC, both inclusive. */
 export type Usage = ResultOf<typeof readUsage>;
 /** Usage on one day, with one model and one API key. */
 export type UsageEntry = Usage['rows'][number];
@@ -79,17 +72,15 @@ async function usageOf(db: Database, accountId: string, query: Static<typeof Que
   const from = query.from ?? daysBefore(until, DEFAULT_DAYS);
   const start = startOfDay('from', from);
   const days = (until.getTime() - start.getTime()) / DAY_MS;
-  if (days < 1 || days > MAX_DAYS) throw badPeriod();
+  if (days < 1 || days > MAX_DAYS) {
+    const message = `The period must begin before it ends, and last ${MAX_DAYS} days at most.`;
+    throw invalidRequest(message, { field: 'from', reason: 'out_of_range' });
+  }
   const isTest = query.mode === 'test';
   const rows = await accountUsage(db, accountId, { isTest, from: start, until });
   const names = new Map((await listKeys(db, accountId)).map((key) => [key.key_id, key.name]));
   const nameOf = ({ api_key_id: id }: UsageRow) => (id === null ? null : (names.get(id) ?? null));
   return { from, to, rows: rows.map((row) => ({ ...row, api_key_name: nameOf(row) })) };
-}
-
-function badPeriod(): ApiError {
-  const message = `The period must begin before it ends, and last ${MAX_DAYS} days at most.`;
-  return invalidRequest(message, { field: 'from', reason: 'out_of_range' });
 }
 
 export const USAGE_ROUTES = [readUsage, downloadUsage];

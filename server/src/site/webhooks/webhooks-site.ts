@@ -31,20 +31,6 @@ function ownerOf(request: FastifyRequest, { mode }: Pick<Changer, 'mode'>): Chan
   return { accountId: sessionOf(request).accountId, mode, by };
 }
 
-const log = siteRoute(`GET ${BASE}/:id/deliveries`, {
-  query: Type.Object({
-    mode: ModeSchema,
-    limit: limitSchema(),
-    cursor: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })),
-  }),
-  handle: async ({ db }: WebhookDeps, { params, query, request }) => {
-    const before = query.cursor === undefined ? null : Number(query.cursor);
-    const page = { endpointId: params.id, before, limit: query.limit ?? 20 };
-    const { data, next_cursor: next } = await listDeliveries(db, ownerOf(request, query), page);
-    return { items: data, next };
-  },
-});
-
 export const WEBHOOK_ROUTES = [
   siteRoute(`GET ${BASE}`, {
     query: QuerySchema,
@@ -65,7 +51,7 @@ export const WEBHOOK_ROUTES = [
   }),
   siteRoute(`GET ${BASE}/:id`, {
     query: QuerySchema,
-    handle: async ({ db }: WebhookDeps, { params, query, request }) =>
+    handle: ({ db }: WebhookDeps, { params, query, request }) =>
       readEndpoint(db, ownerOf(request, query), params.id),
   }),
   /** The URL can't change: a new URL is a new endpoint, which needs a proof. */
@@ -92,7 +78,19 @@ export const WEBHOOK_ROUTES = [
       return reply.code(204).send();
     },
   }),
-  log,
+  siteRoute(`GET ${BASE}/:id/deliveries`, {
+    query: Type.Object({
+      mode: ModeSchema,
+      limit: limitSchema(),
+      cursor: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })),
+    }),
+    handle: async ({ db }: WebhookDeps, { params, query, request }) => {
+      const before = query.cursor === undefined ? null : Number(query.cursor);
+      const page = { endpointId: params.id, before, limit: query.limit ?? 20 };
+      const { data, next_cursor: next } = await listDeliveries(db, ownerOf(request, query), page);
+      return { items: data, next };
+    },
+  }),
   siteRoute(`POST ${BASE}/:id/deliveries/:eventId/send`, {
     query: QuerySchema,
     handle: async ({ db }: WebhookDeps, { params: { id, eventId }, query, request }) => {
@@ -102,8 +100,8 @@ export const WEBHOOK_ROUTES = [
   }),
   siteRoute(`POST ${BASE}/:id/test`, {
     query: QuerySchema,
-    handle: async ({ db }: WebhookDeps, { params, query, request }) => ({
-      event_id: await sendTest(db, ownerOf(request, query), params.id),
-    }),
+    handle: async ({ db }: WebhookDeps, { params, query, request }) => {
+      return { event_id: await sendTest(db, ownerOf(request, query), params.id) };
+    },
   }),
 ];

@@ -65,8 +65,8 @@ export async function buildPages(report: (line: string) => void = () => {}): Pro
     const { settings } = await import('./vite-settings.ts');
     const { build } = await import('vite');
     await build(settings({ root: HOME, outDir: fresh }));
-    const { buildDocs }: DocsBuilder = await import(DOCS_BUILDER);
-    await buildDocs(fresh);
+    const docs: { buildDocs(folder: string): Promise<void> } = await import(DOCS_BUILDER);
+    await docs.buildDocs(fresh);
     await compress(fresh);
     await writePackages(path.join(fresh, PACKAGES));
     await chmod(fresh, 0o755); // another user may run the service
@@ -87,10 +87,6 @@ async function writePackages(folder: string): Promise<void> {
   for (const [name, bytes] of Object.entries(packClients())) {
     await writeFile(path.join(folder, name), bytes);
   }
-}
-
-interface DocsBuilder {
-  buildDocs(folder: string): Promise<void>;
 }
 
 /** Hides from the server's compiler that the highlighter needs the browser's types. */
@@ -128,7 +124,6 @@ const COMPRESSED = /\.(html|js|css|svg)$/;
 const toBrotli = promisify(brotliCompress);
 const toGzip = promisify(gzip);
 
-/** Writes a `.br` and a `.gz` file beside each text file. */
 async function compress(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const texts = entries.filter(

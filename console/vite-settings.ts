@@ -9,19 +9,18 @@ import type { InlineConfig, Plugin } from 'vite';
  * scripts, and a module would run after the paint.
  */
 function themeScript(root: string): Plugin {
-  let file = '';
   return {
     name: 'theme-script',
     apply: 'build',
     async buildStart() {
       const source = await readFile(path.join(root, 'src/theme-before-paint.js'), 'utf8');
-      file = this.emitFile({ type: 'asset', name: 'theme.js', source });
+      this.emitFile({ type: 'asset', name: 'theme.js', source });
     },
     transformIndexHtml: {
       order: 'post',
       handler(html, { bundle = {} }) {
         const asset = Object.values(bundle).find(({ name }) => name === 'theme.js');
-        if (!asset) throw new Error(`the theme script ${file} is not part of the build`);
+        if (!asset) throw new Error('the theme script is not part of the build');
         const early = html.includes('class="docs"') ? /inter-latin-|mono-latin-/ : /inter-latin-/;
         const fonts = Object.values(bundle).filter(({ fileName }) => early.test(fileName));
         const preloads = fonts.map(

@@ -31,15 +31,12 @@ export async function buildDocs(folder: string): Promise<void> {
   const guides = { ...GUIDES, chapters: { ...GUIDES.chapters, ...reference.chapters } };
   for (const book of [guides, OPERATIONS]) {
     const pages = entriesOf(book).map((entry) => pageOf(book, entry));
-    for (const page of pages) await writePage(folder, html, { page, pages });
-    await writeFile(inFolder(folder, `${book.path}/search.json`), searchIndex(pages));
+    const framed = (page: DocsPage) => html.replace('<!-- page -->', () => pageBody(page, pages));
+    for (const page of pages) await writePage(folder, page, framed(page));
+    await writeFile(path.join(folder, book.path, 'search.json'), searchIndex(pages));
     if (book.path === GUIDES.path) {
       await writeLists(folder, pages);
-      const body = pageBody(notFound(book), pages);
-      await writeFile(
-        path.join(folder, 'docs/404.html'),
-        html.replace('<!-- page -->', () => body),
-      );
+      await writeFile(path.join(folder, 'docs/404.html'), framed(notFound(book)));
     }
   }
   await rm(template);
@@ -77,7 +74,6 @@ function markdownAddress(file: string): string | undefined {
   return address?.startsWith('/docs/') ? `${address}.md` : address;
 }
 
-/** The URL of a file's page; undefined if it has none. */
 function pageAddress(file: string): string | undefined {
   for (const book of [GUIDES, OPERATIONS]) {
     const entry = entriesOf(book).find((one) => one.file === file);
@@ -86,19 +82,11 @@ function pageAddress(file: string): string | undefined {
   return file === 'openapi.json' ? '/openapi.json' : undefined;
 }
 
-const inFolder = (folder: string, address: string) => path.join(folder, ...address.split('/'));
-
-async function writePage(
-  folder: string,
-  html: string,
-  { page, pages }: { page: DocsPage; pages: DocsPage[] },
-): Promise<void> {
-  const place = inFolder(folder, addressOf(page.book, page.entry));
+async function writePage(folder: string, page: DocsPage, html: string): Promise<void> {
+  const place = path.join(folder, addressOf(page.book, page.entry));
   await mkdir(place, { recursive: true });
-  const title = `${titleOf(page)} · Framewright`;
-  const document = html
-    .replace('<title>Framewright</title>', () => `<title>${title}</title>${descriptionOf(page)}`)
-    .replace('<!-- page -->', () => pageBody(page, pages));
+  const head = `<title>${titleOf(page)} · Framewright</title>${descriptionOf(page)}`;
+  const document = html.replace('<title>Framewright</title>', () => head);
   await writeFile(path.join(place, 'index.html'), document);
   await writeFile(`${place}.md`, page.source);
 }

@@ -1,7 +1,6 @@
 /** The origin as written in the docs; the service replaces it with its own. */
 export const WRITTEN_ORIGIN = 'http://127.0.0.1:8080';
 
-/** Example ids in samples. */
 export const EXAMPLE_IDS = {
   task: 'task_0VbkHu2oZVWDaBsvQf6tNbTO',
   webhook: 'we_0VGq3v9x7Zk3fQ2mR8yT1bNc',

@@ -9,11 +9,14 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (found) => ENTITIES[found] ?? found);
 }
 
+export interface Heading {
+  depth: number;
+  text: string;
+  id: string;
+}
+
 /** A heading with a link to itself; `words` is its HTML. */
-export function headingHtml(
-  { depth, text, id }: { depth: number; text: string; id: string },
-  words: string,
-): string {
+export function headingHtml({ depth, text, id }: Heading, words: string): string {
   if (depth === 1) return `<h1 id="${id}">${words}</h1>`;
   const link = `<a class="anchor" href="#${id}" aria-label="Link to ${escapeHtml(text)}">#</a>`;
   return `<h${depth} id="${id}">${words} ${link}</h${depth}>`;

@@ -3,6 +3,7 @@ import { Marked, type Token, type Tokens } from 'marked';
 import {
   createBodyOf,
   escapeHtml,
+  type Heading,
   headingHtml,
   pictureHtml,
   sampleHtml,
@@ -10,12 +11,6 @@ import {
   tabsHtml,
   tryItLink,
 } from './html.ts';
-
-export interface Heading {
-  depth: number;
-  text: string;
-  id: string;
-}
 
 interface Section {
   heading: string;
@@ -60,7 +55,10 @@ export function renderMarkdown(source: string, options: Options): Rendered {
   const tokens = marked.lexer(source.replaceAll(COMMENTS, ''));
   const headings = numbered(tokens.filter((token) => token.type === 'heading'));
   const keyed = tokens.find(({ type, raw }) => type === 'code' && raw.includes(TEST_KEY));
-  const show: Show = (code) => sample(code) + (code === keyed ? PLACE_FOR_KEY : '');
+  const show: Show = (code) => {
+    const [language = ''] = (code.lang ?? '').split(' ');
+    return sampleHtml(code.text, language) + (code === keyed ? PLACE_FOR_KEY : '');
+  };
   let next = 0;
   marked.use({
     extensions: [{ name: 'tabs', renderer: (token) => tabs((token as TabsToken).samples, show) }],
@@ -177,11 +175,6 @@ type Show = (code: Tokens.Code) => string;
 const TEST_KEY = 'fw_test_...';
 /** Where a script adds the button that creates a key (test-key.ts). */
 const PLACE_FOR_KEY = '<div class="docs-key"></div>';
-
-function sample({ text, lang = '' }: Pick<Tokens.Code, 'text' | 'lang'>): string {
-  const [language = ''] = lang.split(' ');
-  return sampleHtml(text, language);
-}
 
 function tabs(samples: Tokens.Code[], show: Show): string {
   const html = tabsHtml(samples.map((code) => ({ name: tabOf(code) ?? '', html: show(code) })));

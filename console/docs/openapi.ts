@@ -49,12 +49,12 @@ export interface Operation {
   tags: string[];
   security?: unknown[];
   parameters?: Parameter[];
-  requestBody?: { required?: boolean; content: Record<string, Media> };
+  requestBody?: { content: Record<string, Media> };
   responses: Record<string, ApiResponse>;
 }
 
 export interface OpenApi {
-  tags: { name: string; description: string }[];
+  tags: { name: string }[];
   operations: Operation[];
 }
 

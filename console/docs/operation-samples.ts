@@ -5,12 +5,6 @@ import { exampleOf, type Operation } from './openapi.ts';
 const LANGUAGES = { curl: 'sh', TypeScript: 'ts', Python: 'python', fw: 'sh', MCP: 'json' };
 type Tool = keyof typeof LANGUAGES;
 
-interface OperationSample {
-  tool: Tool;
-  language: string;
-  text: string;
-}
-
 /** How the tools name an operation. */
 interface Names {
   /** The method of both SDKs. */
@@ -46,11 +40,11 @@ const NAMES: Record<string, Names> = {
   testWebhook: { python: 'webhooks.test' },
 };
 
-export function operationSamples(operation: Operation): OperationSample[] {
+export function operationSamples(operation: Operation) {
   const { method, python = method, fw, mcp } = NAMES[operation.operationId] ?? {};
   const given = givenOf(operation);
   const texts: Record<Tool, string | undefined> = {
-    curl: curlOf(operation),
+    curl: curlOf(operation, given),
     TypeScript: typeScript(operation, method, given),
     Python: python && pythonOf(operation, python, given),
     fw: fw && ['fw', fw, ...fwArguments(operation, given)].join(' '),
@@ -62,12 +56,7 @@ export function operationSamples(operation: Operation): OperationSample[] {
   });
 }
 
-export function toolsWithout(operation: Operation): Tool[] {
-  const having = operationSamples(operation).map(({ tool }) => tool);
-  return TOOLS.filter((tool) => !having.includes(tool));
-}
-
-const TOOLS = Object.keys(LANGUAGES) as Tool[];
+export const TOOLS = Object.keys(LANGUAGES) as Tool[];
 
 /** What a call gives besides its ids. */
 interface Given {
@@ -160,11 +149,10 @@ function exampleBody({ requestBody }: Operation): Record<string, unknown> | unde
 }
 
 /** An operation as a curl command, with the same environment variables as all samples. */
-function curlOf(operation: Operation): string {
+function curlOf(operation: Operation, { isFile }: Given): string {
   const { method, path, requestBody, security } = operation;
   const address = `$FRAMEWRIGHT_BASE_URL${examplePath(path)}`;
   const example = exampleBody(operation);
-  const isFile = requestBody !== undefined && example === undefined;
   const json = JSON.stringify(example, null, 2)?.replaceAll('\n', '\n    ');
   const parts = [
     `curl -s ${method === 'GET' || requestBody ? '' : `-X ${method} `}${address}`,

@@ -9,7 +9,7 @@ import {
   type Schema,
   typeOf,
 } from './openapi.ts';
-import { operationSamples, toolsWithout } from './operation-samples.ts';
+import { operationSamples, TOOLS } from './operation-samples.ts';
 import type { DocsPage } from './template.ts';
 
 type ReferencePage = Omit<DocsPage, 'book'>;
@@ -46,10 +46,8 @@ const CHAPTERS = ['Parameters', 'Body', 'Responses'];
 
 function markdownOf(operation: Operation): string {
   const { method, path, summary, description, responses } = operation;
-  const samples = operationSamples(operation).map(({ tool, language, text }) =>
-    fence(`${language} tab=${tool}`, text),
-  );
-  const missing = toolsWithout(operation);
+  const samples = operationSamples(operation);
+  const missing = TOOLS.filter((name) => !samples.some(({ tool }) => tool === name));
   const texts = [
     parametersOf(operation),
     bodyOf(operation),
@@ -60,7 +58,7 @@ function markdownOf(operation: Operation): string {
     `**${method}** \`${path}\``,
     description && inMarkdown(description),
     costOf(operation),
-    ...samples,
+    ...samples.map(({ tool, language, text }) => fence(`${language} tab=${tool}`, text)),
     missing.length > 0 && `Not in ${missing.join(', ')}.`,
     ...CHAPTERS.map((title, i) => texts[i] && `## ${title}\n\n${texts[i]}`),
   ];

@@ -1,6 +1,6 @@
 import type { Book, Entry } from './contents.ts';
-import { escapeHtml } from './html.ts';
-import type { Heading, Rendered } from './markdown.ts';
+import { escapeHtml, type Heading } from './html.ts';
+import type { Rendered } from './markdown.ts';
 
 export interface DocsPage extends Rendered {
   book: Book;

@@ -65,13 +65,7 @@ export function useRead<Data>(
     void reload();
     return () => running.current.abort();
   }, [reload]);
-  const isOffline = error?.code === 'offline';
-  useEffect(() => {
-    if (!isOffline) return;
-    const onOnline = () => void reload();
-    addEventListener('online', onOnline);
-    return () => removeEventListener('online', onOnline);
-  }, [isOffline, reload]);
+  useListener(['online'], () => error?.code === 'offline' && void reload());
   return {
     data,
     error,
@@ -103,14 +97,11 @@ export interface Part<Item> {
   next: string | null;
 }
 
-export interface LoadedList<Item> {
+export interface LoadedList<Item> extends Omit<Loaded<unknown>, 'data' | 'set'> {
   items: Item[] | undefined;
   parts: Part<Item>[];
-  error: ApiFailure | undefined;
-  isLoading: boolean;
   hasMore: boolean;
   more(): Promise<void>;
-  reload(): Promise<void>;
 }
 
 type ListPath = {
@@ -156,6 +147,19 @@ export function useList(
     },
     reload,
   };
+}
+
+/** Listens to events of the window, and of what is in it, while a component is mounted. */
+export function useListener(names: string[], listener: (event: Event) => unknown): void {
+  const latest = useRef(listener);
+  latest.current = listener;
+  useEffect(() => {
+    const stop = new AbortController();
+    for (const name of names) {
+      addEventListener(name, (event) => void latest.current(event), { signal: stop.signal });
+    }
+    return () => stop.abort();
+  }, []);
 }
 
 /** Repeats work while a component is mounted; undefined pauses it. */

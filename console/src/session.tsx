@@ -2,7 +2,7 @@ import { type ComponentChildren, createContext } from 'preact';
 import { useCallback, useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Me } from '../../server/src/site/account/me.ts';
 import { type ApiFailure, api, whenSignedOut } from './api.ts';
-import { asFailure } from './load.ts';
+import { asFailure, useListener } from './load.ts';
 import {
   chooseMode,
   forgetIfSignedOut,
@@ -78,26 +78,16 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
     whenSignedOut((sentAt) => sentAt >= knownIn.current && setState(outAfter));
     void refresh();
   }, [refresh]);
-  useReturns(refresh);
+  // When the window becomes visible: another window may have spent credits.
+  useListener(['visibilitychange', 'focus'], () => {
+    if (document.visibilityState === 'visible') void refresh();
+  });
   useEffect(() => whenForgotten(() => location.assign('/')), []);
   useEffect(() => {
     if (state.kind === 'in' || state.kind === 'out') remember(state.kind === 'in');
   }, [state.kind]);
   const session = useMemo(() => ({ state, refresh, switchTo, signOut }), [state]);
   return <Context.Provider value={session}>{children}</Context.Provider>;
-}
-
-/** Refreshes when the window becomes visible: another window may have spent credits. */
-function useReturns(refresh: () => Promise<void>): void {
-  useEffect(() => {
-    const onShow = () => document.visibilityState === 'visible' && void refresh();
-    document.addEventListener('visibilitychange', onShow);
-    addEventListener('focus', onShow);
-    return () => {
-      document.removeEventListener('visibilitychange', onShow);
-      removeEventListener('focus', onShow);
-    };
-  }, [refresh]);
 }
 
 async function signOut(): Promise<void> {

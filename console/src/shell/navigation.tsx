@@ -1,11 +1,11 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { Me } from '../../../server/src/site/account/me.ts';
-import { asFailure } from '../load.ts';
+import { useListener } from '../load.ts';
 import { availableOf, useSession } from '../session.tsx';
 import { Credits } from '../ui/format.tsx';
 import { Icon, type IconName } from '../ui/icon.tsx';
-import { toast } from '../ui/toast.tsx';
+import { toastFailure } from '../ui/toast.tsx';
 import { ModeSwitch } from './test-mode.tsx';
 
 interface Destination {
@@ -107,29 +107,25 @@ function useMenu() {
     if (menu.current) menu.current.open = false;
   };
   useEffect(close, [path]);
-  useEffect(() => {
-    const onPointer = (event: PointerEvent) => {
-      if (!menu.current?.contains(event.target as Node)) close();
-    };
-    document.addEventListener('pointerdown', onPointer);
-    return () => document.removeEventListener('pointerdown', onPointer);
-  }, []);
+  useListener(['pointerdown'], ({ target }) => {
+    if (!menu.current?.contains(target as Node)) close();
+  });
   return { menu, close };
 }
 
 export function AccountMenu({ me }: { me: Me }) {
   const { signOut } = useSession();
   const { menu, close } = useMenu();
-  const leave = () => signOut().catch((error) => toast(asFailure(error).message, 'bad'));
-  const links: { href: string; title: string; icon: IconName }[] = [
+  const leave = () => signOut().catch(toastFailure);
+  const links: Destination[] = [
     ...DESTINATIONS.filter((page) => !isOnPhone(page)),
     { href: '/settings', title: 'Settings', icon: 'person' },
     { href: '/pricing', title: 'Prices', icon: 'coins' },
     { href: '/docs', title: 'Documentation', icon: 'book' },
-    ...(me.is_operator
-      ? [{ href: '/operator', title: 'Operator’s console', icon: 'operator' as const }]
-      : []),
   ];
+  if (me.is_operator) {
+    links.push({ href: '/operator', title: 'Operator’s console', icon: 'operator' });
+  }
   return (
     <details
       ref={menu}

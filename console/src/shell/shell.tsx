@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import { useListener } from '../load.ts';
 import { useSession } from '../session.tsx';
 import { ButtonLink } from '../ui/button.tsx';
 import { Dialogs } from '../ui/dialog.tsx';
@@ -120,15 +121,7 @@ function Mark() {
 
 function OfflineBanner() {
   const [isOnline, setOnline] = useState(navigator.onLine);
-  useEffect(() => {
-    const update = () => setOnline(navigator.onLine);
-    addEventListener('online', update);
-    addEventListener('offline', update);
-    return () => {
-      removeEventListener('online', update);
-      removeEventListener('offline', update);
-    };
-  }, []);
+  useListener(['online', 'offline'], () => setOnline(navigator.onLine));
   return (
     <div role="status">
       {!isOnline && (

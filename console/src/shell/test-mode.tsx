@@ -1,18 +1,17 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { api } from '../api.ts';
-import { asFailure } from '../load.ts';
 import { useSession } from '../session.tsx';
 import type { Mode } from '../site-api.ts';
 import { Button } from '../ui/button.tsx';
 import { Switch } from '../ui/form/controls.tsx';
 import { useSending } from '../ui/form/sending.tsx';
-import { toast, toastOutcome } from '../ui/toast.tsx';
+import { toastFailure, toastOutcome } from '../ui/toast.tsx';
 
 /** Switches the mode; if the balance can't be loaded, says why and stays. */
 function useSwitch(): (mode: Mode) => Promise<void> {
   const { switchTo } = useSession();
-  return (mode) => switchTo(mode).catch((error) => toast(asFailure(error).message, 'bad'));
+  return (mode) => switchTo(mode).catch(toastFailure);
 }
 
 export function ModeSwitch({ mode }: { mode: Mode }) {

@@ -1,4 +1,5 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
+import { useListener } from '../load.ts';
 import { trying } from '../personal.ts';
 import { IconButton } from '../ui/button.tsx';
 
@@ -8,6 +9,8 @@ type ThemeChoice = Theme | 'system';
 
 const system = matchMedia('(prefers-color-scheme: dark)');
 const CHANGED = 'themechange';
+const tellChange = () => dispatchEvent(new Event(CHANGED));
+system.addEventListener('change', tellChange);
 
 function chooseTheme(choice: ThemeChoice): void {
   if (choice === 'system') {
@@ -17,20 +20,12 @@ function chooseTheme(choice: ThemeChoice): void {
     document.documentElement.dataset.theme = choice;
     trying(() => localStorage.setItem('theme', choice));
   }
-  document.dispatchEvent(new Event(CHANGED));
+  tellChange();
 }
 
 export function useTheme(): [ThemeChoice, Theme, (choice: ThemeChoice) => void] {
   const [, update] = useState({});
-  useEffect(() => {
-    const onChange = () => update({});
-    system.addEventListener('change', onChange);
-    document.addEventListener(CHANGED, onChange);
-    return () => {
-      system.removeEventListener('change', onChange);
-      document.removeEventListener(CHANGED, onChange);
-    };
-  }, []);
+  useListener([CHANGED], () => update({}));
   const { theme } = document.documentElement.dataset;
   const chosen = theme === 'light' || theme === 'dark' ? theme : 'system';
   const shown = chosen === 'system' ? (system.matches ? 'dark' : 'light') : chosen;

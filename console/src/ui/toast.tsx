@@ -10,34 +10,28 @@ interface Note {
 const SHOWN_SECONDS = 6;
 
 let last = 0;
-let notes: Note[] = [];
-const listeners = new Set<(notes: Note[]) => void>();
-
-function publish(next: Note[]): void {
-  notes = next;
-  for (const listener of listeners) listener(notes);
-}
+let show: (change: (before: Note[]) => Note[]) => void = () => {};
 
 export function toast(text: string, tone: Note['tone'] = 'good'): void {
   last += 1;
   const id = last;
-  publish([...notes, { id, text, tone }]);
-  setTimeout(() => publish(notes.filter((note) => note.id !== id)), SHOWN_SECONDS * 1000);
+  show((before) => [...before, { id, text, tone }]);
+  setTimeout(() => show((before) => before.filter((note) => note.id !== id)), SHOWN_SECONDS * 1000);
+}
+
+export function toastFailure(error: unknown): void {
+  toast(asFailure(error).message, 'bad');
 }
 
 export function toastOutcome(change: Promise<unknown>, said: string): Promise<void> {
-  return change.then(
-    () => toast(said),
-    (error) => toast(asFailure(error).message, 'bad'),
-  );
+  return change.then(() => toast(said), toastFailure);
 }
 
 /** Where toasts are rendered; once, by the shell. */
 export function Toasts() {
-  const [shown, setShown] = useState(notes);
+  const [shown, setShown] = useState<Note[]>([]);
   useEffect(() => {
-    listeners.add(setShown);
-    return () => void listeners.delete(setShown);
+    show = setShown;
   }, []);
   return (
     <div

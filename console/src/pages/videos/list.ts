@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { VideoItem } from '../../../../server/src/site/tasks/gallery.ts';
 import { api } from '../../api.ts';
-import { type LoadedList, type Part, useEvery, useList } from '../../load.ts';
+import { type LoadedList, type Part, useEvery, useList, useListener } from '../../load.ts';
 import { useMode } from '../../session.tsx';
 import type { Filters } from './filters.tsx';
 
@@ -33,16 +33,13 @@ export function useReturningList(filters: Filters): LoadedList<VideoItem> {
   useLayoutEffect(() => {
     if (before) scrollTo(0, before.scrollY);
   }, []);
+  const noteScroll = () => {
+    now.current.scrollY = scrollY;
+  };
+  useListener(['scroll'], noteScroll);
   useEffect(() => {
-    const onScroll = () => {
-      now.current.scrollY = scrollY;
-    };
-    onScroll();
-    addEventListener('scroll', onScroll, { passive: true });
-    return () => {
-      removeEventListener('scroll', onScroll);
-      left.set(key, now.current);
-    };
+    noteScroll();
+    return () => void left.set(key, now.current);
   }, []);
   return list;
 }

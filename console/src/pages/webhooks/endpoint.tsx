@@ -1,6 +1,6 @@
 import { useLocation, useRoute } from 'preact-iso';
 import { api } from '../../api.ts';
-import { asFailure, isMissing, useList, useLoad } from '../../load.ts';
+import { isMissing, useList, useLoad } from '../../load.ts';
 import { useMode } from '../../session.tsx';
 import { TestMark } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -10,7 +10,7 @@ import { confirm } from '../../ui/form/form-dialog.tsx';
 import { DateTime, RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load } from '../../ui/states.tsx';
-import { toast, toastOutcome } from '../../ui/toast.tsx';
+import { toast, toastFailure, toastOutcome } from '../../ui/toast.tsx';
 import { NotFound } from '../not-found/not-found.tsx';
 import { Deliveries } from './deliveries.tsx';
 import {
@@ -76,7 +76,7 @@ function Settings({ endpoint, onChanged }: Changes) {
     api('PATCH /console/api/webhooks/:id', {
       ...namesOf(endpoint),
       body: { enabled: true },
-    }).then(onChanged, (error) => toast(asFailure(error).message, 'bad'));
+    }).then(onChanged, toastFailure);
   return (
     <Card
       title="Settings"

@@ -9,6 +9,11 @@ export function formatNumber(value: number): string {
   return NUMBERS.format(value).replaceAll(',', '\u2009');
 }
 
+/** `expires_at` becomes "Expires at". */
+export function labelOf(name: string): string {
+  return `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll('_', ' ')}`;
+}
+
 interface CreditsProps {
   value: number;
   signed?: boolean;
@@ -51,7 +56,9 @@ const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['minute', 60],
 ];
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
-const ABSOLUTE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+const TO_THE_SECOND = { dateStyle: 'medium', timeStyle: 'medium' } as const;
+const ABSOLUTE = new Intl.DateTimeFormat('en-GB', TO_THE_SECOND);
+const ABSOLUTE_UTC = new Intl.DateTimeFormat('en-GB', { ...TO_THE_SECOND, timeZone: 'UTC' });
 const DAY_ONLY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 
 export function formatDay(at: string): string {
@@ -60,9 +67,7 @@ export function formatDay(at: string): string {
 
 /** The day this many days after another one, both as `2026-11-29`. */
 export function addDays(day: string, count: number): string {
-  const date = new Date(day);
-  date.setUTCDate(date.getUTCDate() + count);
-  return date.toISOString().slice(0, 10);
+  return new Date(Date.parse(day) + count * 86_400_000).toISOString().slice(0, 10);
 }
 
 const REFRESH_SECONDS = 30;
@@ -87,10 +92,6 @@ function relative(date: Date, now: number): string {
   if (!step) return seconds > 0 ? 'in a moment' : 'just now';
   return RELATIVE.format(Math.trunc(seconds / step[1]), step[0]);
 }
-
-const ABSOLUTE_UTC = new Intl.DateTimeFormat('en-GB', {
-  ...({ dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' } as const),
-});
 
 /** A time to the second, in the user's time zone; `utc` where the page filters by day. */
 export function DateTime({ at, utc = false }: { at: string; utc?: boolean }) {

@@ -8,13 +8,13 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Segments, Switch } from '../../ui/form/controls.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { DraftDialog, type DraftField } from '../../ui/form/form-dialog.tsx';
+import { labelOf } from '../../ui/format.tsx';
 import { Load } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 
 /** A change that an operator is about to make: a verb, and the fields known to the page. */
 export type Change = GivenChange & {
   initial?: Record<string, string>;
-  /** Replaces the verb's own title. */
   title?: string;
   effect?: string;
   /** Asked instead of the fields: which of these the operator knows. */
@@ -163,7 +163,6 @@ async function run(name: string, { isChange }: ShownVerb, fields: Entered): Prom
   return result;
 }
 
-/** The fields of a read, which has no reason. */
 function queryOf({ reason: _, ...fields }: Entered): Record<string, string> {
   const texts = Object.entries(fields).map(([name, value]) => {
     return [name, value === true ? 'yes' : value || ''];
@@ -218,9 +217,4 @@ function VerbField({
       autoComplete="off"
     />
   );
-}
-
-/** `expires_at` becomes "Expires at". */
-function labelOf(name: string): string {
-  return `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll('_', ' ')}`;
 }

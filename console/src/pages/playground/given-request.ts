@@ -50,12 +50,8 @@ function isPlainAddress(text: string): boolean {
 }
 
 function withoutMisfits(body: Body, rules: Rules): Body {
-  const {
-    model,
-    resolution,
-    reference_video_urls: videos,
-    reference_video_durations: seconds,
-  } = body;
+  const { model, resolution } = body;
+  const { reference_video_urls: videos, reference_video_durations: seconds } = body;
   const { model: byDefault } = rules.schema.properties;
   const offered = resolutionsOf({ model: String(model ?? byDefault?.default) }, rules);
   const count = (list: unknown) => (Array.isArray(list) ? list.length : 0);

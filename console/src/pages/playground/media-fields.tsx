@@ -1,7 +1,7 @@
 import type { Prices } from '../../../../server/src/site/playground/prices.ts';
 import { Problem } from '../../ui/form/field.tsx';
 import { type Form, MEDIA_FIELDS, type MediaField, type Medium, type Rules } from './form-model.ts';
-import { MediaSlot } from './media-slot.tsx';
+import { MEGABYTE, MediaSlot } from './media-slot.tsx';
 
 const WORDS: Record<MediaField, { label: string; kind: 'image' | 'video' }> = {
   image_url: { label: 'First frame', kind: 'image' },
@@ -18,64 +18,53 @@ interface MediaFieldsProps {
   onMedia: (field: MediaField, change: (before: Medium[]) => Medium[]) => void;
 }
 
-export function MediaFields({ form, rules, errors, onMedia }: MediaFieldsProps) {
-  const { schema, prices } = rules;
-  const accepted = prices.modes[form.mode]?.accepts ?? [];
+export function MediaFields(props: MediaFieldsProps) {
+  const { prices } = props.rules;
+  const accepted = prices.modes[props.form.mode]?.accepts ?? [];
   const fields = MEDIA_FIELDS.filter((field) => accepted.includes(field));
   if (fields.length === 0) return null;
   return (
     <div class="grid grid-cols-[minmax(0,1fr)] gap-5 sm:grid-cols-[repeat(2,minmax(0,1fr))]">
       {fields.map((field) => (
-        <MediaList
-          key={field}
-          field={field}
-          media={form.media[field]}
-          most={schema.properties[field]?.maxItems ?? 1}
-          limits={prices.limits}
-          error={errors[field]}
-          onMedia={(change) => onMedia(field, change)}
-        />
+        <MediaList key={field} field={field} {...props} />
       ))}
       <p class="text-sm text-dim sm:col-span-2">{keptText(prices.limits.stored_bytes)}</p>
     </div>
   );
 }
 
-const MEGABYTE = 2 ** 20;
-
 function keptText({ unpaid, paid }: Prices['limits']['stored_bytes']): string {
   const limits = `${unpaid / MEGABYTE} MB together until you buy credits, then ${paid / MEGABYTE} MB`;
   return `Files uploaded here are kept for 7 days after their last use, those of the API for a day: ${limits}.`;
 }
 
-interface ListProps {
+interface ListProps extends MediaFieldsProps {
   field: MediaField;
-  media: Medium[];
-  most: number;
-  limits: Prices['limits'];
-  error: string | undefined;
-  onMedia: (change: (before: Medium[]) => Medium[]) => void;
 }
 
-function slotOf({ field, limits, onMedia }: ListProps) {
+function slotOf({ field, rules, onMedia }: ListProps) {
   const { kind } = WORDS[field];
+  const { limits } = rules.prices;
   return {
     kind,
     maxBytes: limits.upload_bytes,
     seconds: kind === 'video' ? limits.reference_seconds : undefined,
     onChange: (changed: Medium) =>
-      onMedia((before) =>
+      onMedia(field, (before) =>
         before.some(({ key }) => key === changed.key)
           ? before.map((one) => (one.key === changed.key ? changed : one))
           : [...before.filter((one) => one.error === undefined), changed],
       ),
-    onRemove: (gone: string) => onMedia((before) => before.filter(({ key }) => key !== gone)),
+    onRemove: (gone: string) =>
+      onMedia(field, (before) => before.filter(({ key }) => key !== gone)),
   };
 }
 
 function MediaList(props: ListProps) {
-  const { field, media, most, error } = props;
+  const { field, form, rules, errors } = props;
   const { label } = WORDS[field];
+  const media = form.media[field];
+  const most = rules.schema.properties[field]?.maxItems ?? 1;
   const slot = slotOf(props);
   const filled = media.filter(({ url, progress }) => url !== '' || progress);
   const failed = media.find((one) => one.error !== undefined);
@@ -100,7 +89,7 @@ function MediaList(props: ListProps) {
       {filled.length < most && (
         <MediaSlot key={`empty-${filled.length}`} {...slot} label={label} medium={failed} />
       )}
-      {error && <Problem>{error}</Problem>}
+      {errors[field] && <Problem>{errors[field]}</Problem>}
     </div>
   );
 }

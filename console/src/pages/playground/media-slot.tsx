@@ -9,7 +9,7 @@ import { toast } from '../../ui/toast.tsx';
 import { type Medium, newMedium } from './form-model.ts';
 import { uploadFile } from './upload.ts';
 
-const MEGABYTE = 2 ** 20;
+export const MEGABYTE = 2 ** 20;
 
 interface SlotProps {
   label: string;
@@ -22,29 +22,29 @@ interface SlotProps {
   onRemove: (key: string) => void;
 }
 
+type FilledProps = SlotProps & { medium: Medium };
+
 /** Uploads in progress, by medium key. They continue while the form shows another mode. */
 const running = new Map<string, AbortController>();
 
 export function MediaSlot(props: SlotProps) {
   const { medium, onChange, onRemove } = props;
   const begin = async (file: File) => {
-    const base = newMedium({ name: file.name, progress: { part: 0 } });
+    const base = newMedium({ name: file.name });
     const stop = new AbortController();
     running.set(base.key, stop);
-    onChange(base);
     const onProgress = (part: number) => onChange({ ...base, progress: { part } });
+    onProgress(0);
     try {
       if (file.size > props.maxBytes) {
         throw new Error(`A file may have at most ${props.maxBytes / MEGABYTE} MB.`);
       }
       const upload = await uploadFile(file, { signal: stop.signal, onProgress });
-      const { progress: _, ...done } = base;
       const seconds = Math.round(upload.duration_seconds ?? base.seconds);
-      onChange({ ...done, url: upload.url, upload, seconds });
+      onChange({ ...base, url: upload.url, upload, seconds });
     } catch (error) {
       if (stop.signal.aborted) return;
-      const { progress: _, ...failed } = base;
-      onChange({ ...failed, error: `${file.name}: ${asFailure(error).message}` });
+      onChange({ ...base, error: `${file.name}: ${asFailure(error).message}` });
     }
   };
   if (!medium || (medium.url === '' && !medium.progress)) {
@@ -68,14 +68,12 @@ export function MediaSlot(props: SlotProps) {
         <DeleteFile {...props} medium={medium} />
       </div>
       <Progress medium={medium} />
-      {props.seconds && !medium.progress && (
-        <Seconds medium={medium} limits={props.seconds} onChange={onChange} />
-      )}
+      {props.seconds && !medium.progress && <Seconds {...props} medium={medium} />}
     </div>
   );
 }
 
-function DeleteFile({ label, medium: { key, upload }, onRemove }: SlotProps & { medium: Medium }) {
+function DeleteFile({ label, medium: { key, upload }, onRemove }: FilledProps) {
   if (!upload) return null;
   const ask = () =>
     confirm({
@@ -133,13 +131,7 @@ function Preview({ medium: { upload, progress } }: { medium: Medium }) {
   return <img src={source} alt="" class="size-12 flex-none bg-well object-cover" />;
 }
 
-interface SecondsProps {
-  medium: Medium;
-  limits: { min: number; max: number };
-  onChange: (medium: Medium) => void;
-}
-
-function Seconds({ medium, limits, onChange }: SecondsProps) {
+function Seconds({ medium, seconds, onChange }: FilledProps) {
   const id = useId();
   return (
     <div class="flex items-center justify-between gap-3 text-sm">
@@ -149,7 +141,7 @@ function Seconds({ medium, limits, onChange }: SecondsProps) {
       <input
         id={id}
         type="number"
-        {...limits}
+        {...seconds}
         readOnly={medium.upload !== undefined}
         value={medium.seconds}
         onInput={(event) => onChange({ ...medium, seconds: Number(event.currentTarget.value) })}
@@ -226,8 +218,7 @@ function AddressInput({ label, medium, onChange }: EmptyProps) {
   const id = useId();
   const [url, setUrl] = useState('');
   const own = useMemo(() => medium ?? newMedium(), [medium]);
-  const take = () =>
-    url.trim() !== '' && onChange({ ...newMedium(), key: own.key, url: url.trim() });
+  const take = () => url.trim() !== '' && onChange(newMedium({ key: own.key, url: url.trim() }));
   return (
     <div>
       <label for={id} class="sr-only">

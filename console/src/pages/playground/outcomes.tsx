@@ -2,6 +2,7 @@ import type { TestOutcome } from '../../../../server/src/site/playground/prices.
 import { useMode } from '../../session.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Select } from '../../ui/form/controls.tsx';
+import type { TextProps } from '../../ui/form/field.tsx';
 
 /** The outcome of a test video, by the word in its prompt (docs/customers/test-keys.md). */
 const OUTCOMES: Record<TestOutcome, string> = {
@@ -22,13 +23,7 @@ const CHOICES = Object.fromEntries(NAMES.map((name) => [name, `test-${name}: ${O
 /** The outcome words in a prompt, with preceding white space. */
 const WORDS = new RegExp(String.raw`\s*\btest-(${NAMES.toReversed().join('|')})\b(?!-[a-z])`, 'gi');
 
-export function Outcomes({
-  prompt,
-  onChange,
-}: {
-  prompt: string;
-  onChange: (prompt: string) => void;
-}) {
+export function Outcomes({ value: prompt, onChange }: Pick<TextProps, 'value' | 'onChange'>) {
   if (useMode() === 'live') return null;
   const [first] = prompt.matchAll(WORDS);
   const choose = (name: string) => {

@@ -70,7 +70,6 @@ export default function PlaygroundPage() {
   );
 }
 
-/** Says that a link filled in the form, and which parts were ignored. */
 function FilledIn({ refused }: GivenRequest) {
   return (
     <div role="status" class="mb-8 max-w-[60ch] border-l-4 border-tungsten pl-4">
@@ -97,9 +96,7 @@ interface PlaygroundProps {
 /** The form as it was left, or filled from an earlier request or a link. */
 function useForm({ name, rules: { schema }, first }: PlaygroundProps) {
   const me = useMe();
-  const initial = () => {
-    return formOf({ ...(first ?? followedRequest(me)) }, schema);
-  };
+  const initial = () => formOf({ ...(first ?? followedRequest(me)) }, schema);
   const kept = { keep: keptForm, read: (form: unknown) => formFromKept(form, schema) };
   return useDraft<Form>(`playground ${name}`, initial, kept);
 }
@@ -133,7 +130,7 @@ function Playground(props: PlaygroundProps) {
   return (
     <form noValidate onSubmit={submit} class={COLUMNS}>
       <div ref={settings} class="grid min-w-0 gap-8">
-        <Outcomes prompt={form.prompt} onChange={(prompt) => set({ prompt })} />
+        <Outcomes value={form.prompt} onChange={(prompt) => set({ prompt })} />
         <Settings form={form} rules={rules} errors={errors} onMedia={onMedia} onChange={set} />
       </div>
       <div class={`${BESIDE} ${runs.length === 0 ? ALONE : ''}`}>

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Prices, Quote } from '../../../../server/src/site/playground/prices.ts';
-import { type ApiFailure, api } from '../../api.ts';
+import { api } from '../../api.ts';
 import { useLoad, useRead } from '../../load.ts';
 import { useMode } from '../../session.tsx';
 import { EnterTestMode, RefillButton } from '../../shell/test-mode.tsx';
@@ -9,13 +9,6 @@ import { Credits } from '../../ui/format.tsx';
 import { type Form, mediaOf } from './form-model.ts';
 
 const PAUSE_MS = 150;
-
-interface LiveQuote {
-  quote: Quote | undefined;
-  error: ApiFailure | undefined;
-  /** The form has changed since. */
-  isOld: boolean;
-}
 
 function usePaused(value: string): string {
   const [paused, setPaused] = useState(value);
@@ -27,7 +20,7 @@ function usePaused(value: string): string {
 }
 
 /** Shows the previous price until the service has the new one, also after `balance` changes. */
-export function useQuote(form: Form, prices: Prices, balance: number): LiveQuote {
+export function useQuote(form: Form, prices: Prices, balance: number) {
   const mode = useMode();
   const videos = new Map(mediaOf(form, prices)).get('reference_video_urls') ?? [];
   const { model, resolution, duration } = form;
@@ -39,12 +32,13 @@ export function useQuote(form: Form, prices: Prices, balance: number): LiveQuote
   );
   const last = useRef<Quote | undefined>(undefined);
   if (data || error) last.current = data;
-  const isOld = asked !== text || !(data || error);
+  const isOld = asked !== text || !(data || error); // the form has changed since
   return { quote: last.current, error, isOld };
 }
 
-export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean }) {
-  const { quote, isOld, error } = live;
+type PriceProps = { live: ReturnType<typeof useQuote>; isBusy: boolean };
+
+export function PriceBox({ live: { quote, isOld, error }, isBusy }: PriceProps) {
   return (
     <section aria-labelledby="price" class="border border-edge bg-sheet p-5 sm:p-6">
       <h2 id="price" class="text-sm text-dim">

@@ -10,9 +10,11 @@ import { Player } from '../../ui/player.tsx';
 import { ErrorState } from '../../ui/states.tsx';
 import { type Generation, type Run, useFollow, type useRuns } from './runs.ts';
 
+type Size = readonly [number, number] | undefined;
+
 interface ResultProps extends Omit<ReturnType<typeof useRuns>, 'runs' | 'generate'> {
   run: Run;
-  sizeOf: (task: ShownTask) => readonly [number, number] | undefined;
+  sizeOf: (task: ShownTask) => Size;
 }
 
 export function Result(props: ResultProps) {
@@ -30,8 +32,9 @@ export function Result(props: ResultProps) {
   );
 }
 
-function State({ run, sizeOf, retry, discard, dismiss }: ResultProps) {
-  const { generation, submission } = run;
+function State(props: ResultProps) {
+  const { run, sizeOf, dismiss } = props;
+  const { generation } = run;
   const onDismiss = () => dismiss(run);
   switch (generation.kind) {
     case 'gone':
@@ -40,14 +43,7 @@ function State({ run, sizeOf, retry, discard, dismiss }: ResultProps) {
     case 'sending':
       return null;
     case 'lost':
-      return (
-        <Lost
-          error={generation.error}
-          prompt={String(submission.body.prompt ?? '')}
-          onSend={() => void retry(run)}
-          onDiscard={() => discard(run)}
-        />
-      );
+      return <Lost {...props} error={generation.error} />;
     case 'refused':
       return <Refused error={generation.error} onDismiss={onDismiss} />;
     case 'task':
@@ -55,32 +51,27 @@ function State({ run, sizeOf, retry, discard, dismiss }: ResultProps) {
   }
 }
 
-interface LostProps {
-  error: ApiFailure;
-  prompt: string;
-  onSend: () => void;
-  onDiscard: () => Promise<void>;
-}
-
 /** Asks what to do with a request that got no response. Only a reload resends it by itself. */
-function Lost({ error, prompt, onSend, onDiscard }: LostProps) {
-  const { isBusy, send: discard } = useSending(onDiscard);
+function Lost({ run, error, retry, discard }: ResultProps & { error: ApiFailure }) {
+  const { isBusy, send } = useSending(() => discard(run));
   return (
     <ErrorState
       title="This request may not have arrived"
       error={error}
       actions={
         <>
-          <Button look="primary" disabled={isBusy} onClick={onSend}>
+          <Button look="primary" disabled={isBusy} onClick={() => void retry(run)}>
             Send
           </Button>
-          <Button busy={isBusy} onClick={() => void discard()}>
+          <Button busy={isBusy} onClick={() => void send()}>
             Discard
           </Button>
         </>
       }
     >
-      <p class="mt-2 line-clamp-2 text-sm break-words">{prompt}</p>
+      <p class="mt-2 line-clamp-2 text-sm break-words">
+        {String(run.submission.body.prompt ?? '')}
+      </p>
       <p class="mt-2 text-dim">
         Send it: the same request is sent again, for one video and one charge. Discard it: nothing
         is sent. If it had arrived, its video is under <Link href="/videos">Videos</Link>.
@@ -124,7 +115,7 @@ const STEP_WORDS: Record<string, string> = {
 };
 
 type FollowingProps = Extract<Generation, { kind: 'task' }> & {
-  sizeOf: (task: ShownTask) => readonly [number, number] | undefined;
+  sizeOf: ResultProps['sizeOf'];
   onDismiss: () => void;
 };
 
@@ -183,7 +174,7 @@ function Heading({ id, task, readAt, onDismiss }: FollowingProps & { id: string 
   );
 }
 
-function Outcome({ task, size }: { task: ShownTask; size: readonly [number, number] | undefined }) {
+function Outcome({ task, size }: { task: ShownTask; size: Size }) {
   return (
     <>
       {task.held !== null && (
@@ -213,7 +204,7 @@ function Outcome({ task, size }: { task: ShownTask; size: readonly [number, numb
   );
 }
 
-function Track({ task, size }: { task: ShownTask; size: readonly [number, number] | undefined }) {
+function Track({ task, size }: { task: ShownTask; size: Size }) {
   const hasMedia = task.mode !== 'text-to-video';
   const steps = STEPS.filter((step) => step !== 'ingesting' || hasMedia);
   const at = steps.indexOf(task.phase);

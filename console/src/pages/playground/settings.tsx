@@ -2,6 +2,7 @@ import { useId } from 'preact/hooks';
 import { Card } from '../../ui/card.tsx';
 import { Range, Segments, Select, Switch, TextArea } from '../../ui/form/controls.tsx';
 import { binding, Field } from '../../ui/form/field.tsx';
+import { labelOf } from '../../ui/format.tsx';
 import {
   extrasIn,
   type Form,
@@ -27,7 +28,6 @@ interface Props {
   onMedia: (field: MediaField, change: (before: Medium[]) => Medium[]) => void;
 }
 
-/** A request's fields, with the values and limits from openapi.json. */
 export function Settings(props: Props) {
   return (
     <Card>
@@ -45,10 +45,6 @@ function valuesOf({ schema }: Rules, name: string): string[] {
   return schema.properties[name]?.enum ?? [];
 }
 
-function choicesOf(rules: Rules, name: string, words: Record<string, string> = {}) {
-  return valuesOf(rules, name).map((value) => ({ value, label: words[value] ?? value }));
-}
-
 function fieldsOf({ form, errors, onChange }: Props) {
   const field = binding(form, onChange);
   return <Name extends keyof Form>(name: Name) => ({ ...field(name), error: errors[name] });
@@ -57,9 +53,10 @@ function fieldsOf({ form, errors, onChange }: Props) {
 function Contents(props: Props) {
   const { rules } = props;
   const field = fieldsOf(props);
+  const modes = valuesOf(rules, 'mode').map((value) => ({ value, label: MODES[value] ?? value }));
   return (
     <>
-      <Segments label="Mode" choices={choicesOf(rules, 'mode', MODES)} {...field('mode')} />
+      <Segments label="Mode" choices={modes} {...field('mode')} />
       <TextArea
         label="Prompt"
         name="prompt"
@@ -79,6 +76,7 @@ function Size(props: Props) {
   const field = fieldsOf(props);
   const { minimum: min = 4, maximum: max = 15 } = rules.schema.properties.duration ?? {};
   const offered = resolutionsOf(form, rules);
+  const resolutions = valuesOf(rules, 'resolution');
   const frames = rules.prices.frames[form.resolution as keyof typeof rules.prices.frames] ?? {};
   const setModel = (model: string) => {
     const fit = resolutionsOf({ ...form, model }, rules);
@@ -90,16 +88,16 @@ function Size(props: Props) {
       <div class="grid gap-7 sm:grid-cols-2">
         <Select
           label="Model"
-          choices={choicesOf(rules, 'model')}
+          choices={valuesOf(rules, 'model')}
           {...field('model')}
           onChange={setModel}
         />
-        <Range label="Length" unit=" s" min={min} max={max} {...field('duration')} />
+        <Range label="Length" min={min} max={max} {...field('duration')} />
       </div>
       <Segments
         label="Resolution"
-        choices={choicesOf(rules, 'resolution')}
-        disabled={valuesOf(rules, 'resolution').filter((value) => !offered.includes(value))}
+        choices={resolutions}
+        disabled={resolutions.filter((value) => !offered.includes(value))}
         {...field('resolution')}
       />
       <AspectPicker
@@ -201,14 +199,10 @@ interface ExtraProps {
 
 function Extra({ field, property, value, error, onChange }: ExtraProps) {
   const { type, description, enum: values, minimum: min, maximum: max, maxLength } = property;
-  const name = field.charAt(0).toUpperCase() + field.slice(1).replaceAll('_', ' ');
-  const words = { label: name, hint: description ?? '', ...WORDS[field] };
+  const words = { label: labelOf(field), hint: description ?? '', ...WORDS[field] };
   if (typeof value === 'boolean') return <Switch {...words} checked={value} onChange={onChange} />;
   const text = { ...words, value, error, onChange };
-  if (values) {
-    const choices = values.map((one) => ({ value: one, label: one }));
-    return <Segments {...text} choices={choices} />;
-  }
+  if (values) return <Segments {...text} choices={values} />;
   if (type === 'integer') {
     return <Field {...text} type="number" inputMode="numeric" min={min} max={max} />;
   }

@@ -79,8 +79,6 @@ export default function PricingPage() {
 
 const SECONDS = { min: 4, max: 15 };
 
-const choicesOf = (values: string[]) => values.map((value) => ({ value, label: value }));
-
 function Calculator({ prices }: Pick<About, 'prices'>) {
   const [chosen, setModel] = useState('video-2.0-fast');
   const [wanted, setResolution] = useState('720p');
@@ -97,14 +95,14 @@ function Calculator({ prices }: Pick<About, 'prices'>) {
         What one video costs
       </h2>
       <div class="grid gap-5">
-        <Select label="Model" value={model} choices={choicesOf(models)} onChange={setModel} />
+        <Select label="Model" value={model} choices={models} onChange={setModel} />
         <Segments
           label="Resolution"
           value={resolution}
-          choices={choicesOf(resolutions)}
+          choices={resolutions}
           onChange={setResolution}
         />
-        <Range label="Length" unit=" s" value={seconds} {...SECONDS} onChange={setSeconds} />
+        <Range label="Length" value={seconds} {...SECONDS} onChange={setSeconds} />
       </div>
 
       <output class="mt-6 block border-t border-line pt-6" aria-live="polite">

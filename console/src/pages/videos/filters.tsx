@@ -1,7 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLoad } from '../../load.ts';
 import { useMode } from '../../session.tsx';
-import type { Mode } from '../../site-api.ts';
 import { Button } from '../../ui/button.tsx';
 import { Select } from '../../ui/form/controls.tsx';
 import { Field, type TextProps } from '../../ui/form/field.tsx';
@@ -15,7 +14,6 @@ export function filtersOf(query: Record<string, string>): Filters {
   return Object.fromEntries(NAMES.flatMap((name) => (query[name] ? [[name, query[name]]] : [])));
 }
 
-/** The filters as a query with its question mark; empty without filters. */
 export function queryOf(filters: Filters): string {
   const query = new URLSearchParams(filters as Record<string, string>).toString();
   return query === '' ? '' : `?${query}`;
@@ -39,7 +37,8 @@ interface FilterProps {
 /** The list's filters. Rare ones are folded away until used. */
 export function FilterBar({ filters, onChange }: FilterProps) {
   const mode = useMode();
-  const choices = useChoices(mode);
+  const { data } = useLoad('/console/api/task-filters', { query: { mode } });
+  const keys = (data?.keys ?? []).map(({ id, name }) => ({ value: id, label: name ?? id }));
   const field = (name: keyof Filters) => ({
     value: filters[name] ?? '',
     onChange(value: string) {
@@ -55,11 +54,15 @@ export function FilterBar({ filters, onChange }: FilterProps) {
         <SearchField {...field('text')} />
         <Select label="Status" choices={STATES} {...field('state')} />
       </div>
-      <details open={RARE.some((name) => filters[name] !== undefined)}>
+      <details open={NAMES.slice(2).some((name) => filters[name] !== undefined)}>
         <summary class="w-fit cursor-pointer py-1 text-dim hover:text-ink">More filters</summary>
         <div class="mt-3 grid gap-4 sm:grid-cols-2 lg:grid-cols-5">
-          <Select label="Model" choices={choices.models} {...field('model')} />
-          <Select label="API key" choices={choices.keys} {...field('key')} />
+          <Select
+            label="Model"
+            choices={[ANY_MODEL, ...(data?.models ?? [])]}
+            {...field('model')}
+          />
+          <Select label="API key" choices={[ANY_KEY, ...keys]} {...field('key')} />
           {mode === 'live' && (
             <Select label="Created through" choices={SURFACES} {...field('surface')} />
           )}
@@ -97,16 +100,6 @@ function SearchField({ value: text, onChange }: Pick<TextProps, 'value' | 'onCha
   );
 }
 
-const RARE = ['model', 'key', 'surface', 'from', 'to'] as const;
-
 const SURFACES = { '': 'Website or API', web: 'Website', api: 'API' };
-
-function useChoices(mode: Mode) {
-  const { data } = useLoad('/console/api/task-filters', { query: { mode } });
-  const models = (data?.models ?? []).map((model) => ({ value: model, label: model }));
-  const keys = (data?.keys ?? []).map(({ id, name }) => ({ value: id, label: name ?? id }));
-  return {
-    models: [{ value: '', label: 'Any model' }, ...models],
-    keys: [{ value: '', label: 'Any API key' }, ...keys],
-  };
-}
+const ANY_MODEL = { value: '', label: 'Any model' };
+const ANY_KEY = { value: '', label: 'Any API key' };

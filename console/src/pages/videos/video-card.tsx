@@ -111,14 +111,3 @@ function usePreview(isPossible: boolean) {
   };
   return [isShown && isPossible, listeners] as const;
 }
-
-export function BlankCard() {
-  return (
-    <div aria-hidden="true">
-      <div class="blank aspect-video" />
-      <div class="blank mt-3 h-[1.3em] w-4/5" />
-      <div class="blank mt-2 h-[1.2em] w-2/5" />
-      <div class="blank mt-1 h-[1.2em] w-3/5" />
-    </div>
-  );
-}

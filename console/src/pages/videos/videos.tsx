@@ -7,7 +7,7 @@ import { Empty, ErrorState, Load } from '../../ui/states.tsx';
 import { More } from '../../ui/table.tsx';
 import { FilterBar, type Filters, filtersOf, queryOf } from './filters.tsx';
 import { useLive, useReturningList } from './list.ts';
-import { BlankCard, VideoCard } from './video-card.tsx';
+import { VideoCard } from './video-card.tsx';
 
 const LEADS = {
   live: 'Every video of your account, created on this website or through the API.',
@@ -63,10 +63,8 @@ function Videos({ filters, clear, onNew }: VideosProps) {
       </div>
       <Load from={{ ...list, data: items }} skeleton={BLANKS}>
         {(videos) => {
-          if (videos.length === 0) {
-            if (!isFiltered && !list.hasMore) return FIRST_STEPS;
-            return <NoMatch hasMore={list.hasMore} clear={clear} />;
-          }
+          if (isNew) return FIRST_STEPS;
+          if (videos.length === 0) return <NoMatch hasMore={list.hasMore} clear={clear} />;
           const cards = videos.map((item) => (
             <li key={item.id}>
               <VideoCard item={item} />
@@ -87,7 +85,12 @@ const BLANKS = (
   <ul class={GRID}>
     {['a', 'b', 'c', 'd', 'e', 'f'].map((name) => (
       <li key={name}>
-        <BlankCard />
+        <div aria-hidden="true">
+          <div class="blank aspect-video" />
+          <div class="blank mt-3 h-[1.3em] w-4/5" />
+          <div class="blank mt-2 h-[1.2em] w-2/5" />
+          <div class="blank mt-1 h-[1.2em] w-3/5" />
+        </div>
       </li>
     ))}
   </ul>

@@ -2,23 +2,18 @@ import { useId } from 'preact/hooks';
 import { FieldFrame, type FieldProps, INPUT, Problem, type TextProps } from './field.tsx';
 
 type AreaProps = TextProps & {
-  name?: string;
-  rows?: number;
+  name: string;
+  rows: number;
   maxLength: number;
-  placeholder?: string;
+  placeholder: string;
 };
 
 export function TextArea({ label, hint, error, onChange, ...area }: AreaProps) {
+  const count = `${area.value.length} / ${area.maxLength}`;
   return (
-    <FieldFrame
-      label={label}
-      hint={hint}
-      error={error}
-      beside={`${area.value.length} / ${area.maxLength}`}
-    >
+    <FieldFrame label={label} hint={hint} error={error} beside={count}>
       {(control) => (
         <textarea
-          rows={4}
           {...area}
           {...control}
           onInput={(event) => onChange(event.currentTarget.value)}
@@ -31,16 +26,14 @@ export function TextArea({ label, hint, error, onChange, ...area }: AreaProps) {
 
 interface ChoiceProps extends TextProps {
   /** Labels by value, or the values in order: numbers as keys would be sorted. */
-  choices: Record<string, string> | { value: string; label: string }[];
-  /** The values that can't be chosen now. */
-  disabled?: string[];
+  choices: Record<string, string> | (string | { value: string; label: string })[];
 }
 
-function choicesOf({ choices, disabled = [] }: ChoiceProps) {
-  const list = Array.isArray(choices)
-    ? choices
-    : Object.entries(choices).map(([value, label]) => ({ value, label }));
-  return list.map((choice) => ({ ...choice, isOff: disabled.includes(choice.value) }));
+function choicesOf({ choices }: ChoiceProps) {
+  if (!Array.isArray(choices)) {
+    return Object.entries(choices).map(([value, label]) => ({ value, label }));
+  }
+  return choices.map((one) => (typeof one === 'string' ? { value: one, label: one } : one));
 }
 
 export function Select(props: ChoiceProps) {
@@ -55,7 +48,7 @@ export function Select(props: ChoiceProps) {
           class={`${INPUT} h-[2.625rem]`}
         >
           {choicesOf(props).map((choice) => (
-            <option key={choice.value} value={choice.value} disabled={choice.isOff}>
+            <option key={choice.value} value={choice.value}>
               {choice.label}
             </option>
           ))}
@@ -65,8 +58,9 @@ export function Select(props: ChoiceProps) {
   );
 }
 
-export function Segments(props: ChoiceProps) {
-  const { label, hint, error, value, onChange } = props;
+/** @param props.disabled the values that can't be chosen now */
+export function Segments(props: ChoiceProps & { disabled?: string[] }) {
+  const { label, hint, error, value, disabled = [], onChange } = props;
   const id = useId();
   return (
     <fieldset class="grid min-w-0 gap-1.5">
@@ -83,7 +77,7 @@ export function Segments(props: ChoiceProps) {
               name={id}
               value={choice.value}
               checked={choice.value === value}
-              disabled={choice.isOff}
+              disabled={disabled.includes(choice.value)}
               onChange={() => onChange(choice.value)}
               class="sr-only"
             />
@@ -96,30 +90,29 @@ export function Segments(props: ChoiceProps) {
   );
 }
 
+/** A length in seconds. */
 export function Range({
   label,
   hint,
   error,
   value,
-  unit = '',
   onChange,
   ...limits
 }: FieldProps & {
   value: number;
   min: number;
   max: number;
-  unit?: string;
   onChange: (value: number) => void;
 }) {
   return (
-    <FieldFrame label={label} hint={hint} error={error} beside={`${value}${unit}`}>
+    <FieldFrame label={label} hint={hint} error={error} beside={`${value} s`}>
       {(control) => (
         <input
           {...control}
           {...limits}
           type="range"
           value={value}
-          aria-valuetext={`${value}${unit}`}
+          aria-valuetext={`${value} s`}
           onInput={(event) => onChange(Number(event.currentTarget.value))}
           class="slider"
         />

@@ -1,4 +1,4 @@
-import type { ComponentChildren, RefObject } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { asFailure } from '../../load.ts';
 import type { Body, Result } from '../../site-api.ts';
@@ -49,7 +49,21 @@ export function CodeForm(props: Props) {
           : 'An e-mail with a code was sent to '}
         <span class="break-all text-ink">{props.email.trim()}</span>.
       </p>
-      <CodeField input={input} code={code} error={failure?.message} onChange={change} />
+      <FieldFrame label="Code of eight digits" error={failure?.message}>
+        {(control) => (
+          <input
+            {...control}
+            ref={input}
+            type="text"
+            inputMode="numeric"
+            autoComplete="one-time-code"
+            spellcheck={false}
+            value={code}
+            onInput={(event) => change(event.currentTarget.value)}
+            class={`${INPUT} figures h-16 text-center text-[1.75rem] tracking-[0.22em]`}
+          />
+        )}
+      </FieldFrame>
       <Button type="submit" look="primary" busy={isBusy} disabled={code.length !== DIGITS}>
         {isBusy ? props.working : props.action}
       </Button>
@@ -58,33 +72,6 @@ export function CodeForm(props: Props) {
         {children}
       </div>
     </form>
-  );
-}
-
-interface CodeFieldProps {
-  input: RefObject<HTMLInputElement | null>;
-  code: string;
-  error: string | undefined;
-  onChange: (text: string) => void;
-}
-
-function CodeField({ input, code, error, onChange }: CodeFieldProps) {
-  return (
-    <FieldFrame label="Code of eight digits" error={error}>
-      {(control) => (
-        <input
-          {...control}
-          ref={input}
-          type="text"
-          inputMode="numeric"
-          autoComplete="one-time-code"
-          spellcheck={false}
-          value={code}
-          onInput={(event) => onChange(event.currentTarget.value)}
-          class={`${INPUT} figures h-16 text-center text-[1.75rem] tracking-[0.22em]`}
-        />
-      )}
-    </FieldFrame>
   );
 }
 

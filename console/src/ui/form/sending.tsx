@@ -4,17 +4,8 @@ import type { ApiFailure } from '../../api.ts';
 import { asFailure } from '../../load.ts';
 import { Button } from '../button.tsx';
 
-interface Sending<Given extends unknown[]> {
-  isBusy: boolean;
-  failure: ApiFailure | undefined;
-  /** Does the work; an error becomes `failure`. */
-  send(...given: Given): Promise<void>;
-  clear(): void;
-}
-
-export function useSending<Given extends unknown[]>(
-  work: (...given: Given) => Promise<unknown>,
-): Sending<Given> {
+/** `send` does the work; an error becomes `failure`. */
+export function useSending<Given extends unknown[]>(work: (...given: Given) => Promise<unknown>) {
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState<ApiFailure>();
   const send = async (...given: Given) => {

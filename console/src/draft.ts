@@ -18,7 +18,6 @@ interface Form<Value> {
  * The content of a form. The window keeps it across reloads, crashes and expired sessions until it
  * is dropped; `personal.ts` removes it after a sign-out or for another account.
  * @param name the form's, with the id of the edited item if there are several
- * @param initial the content of a new form
  */
 export function useDraft<Value extends object>(
   name: string,

@@ -18,13 +18,8 @@ const EXPIRIES = [
   { value: '365', label: 'In a year' },
 ];
 
-interface FormProps {
-  /** Without one, creates a key. */
-  apiKey?: ApiKey;
-  onSaved: () => unknown;
-}
-
-export function KeyForm({ apiKey, onSaved }: FormProps) {
+/** Without a key, creates one. */
+export function KeyForm({ apiKey, onSaved }: { apiKey?: ApiKey; onSaved: () => unknown }) {
   const mode = useMode();
   const draft = useDraft(apiKey ? `key ${apiKey.id}` : 'key', () => ({
     name: apiKey?.name ?? '',

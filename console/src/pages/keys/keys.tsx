@@ -1,18 +1,19 @@
-import type { ApiKey } from '../../../../server/src/site/keys/keys.ts';
+import { useMemo } from 'preact/hooks';
+import type { ApiKey, KeyRequests } from '../../../../server/src/site/keys/keys.ts';
 import { api } from '../../api.ts';
 import { useLoad } from '../../load.ts';
 import { useMode } from '../../session.tsx';
 import { Badge, TestMark } from '../../ui/badge.tsx';
 import { Button, Link } from '../../ui/button.tsx';
-import { openDialog } from '../../ui/dialog.tsx';
+import { Chart } from '../../ui/chart/chart.tsx';
+import { Dialog, openDialog } from '../../ui/dialog.tsx';
 import { confirm } from '../../ui/form/form-dialog.tsx';
-import { RelativeTime } from '../../ui/format.tsx';
+import { Credits, formatNumber, RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
 import { Cell, type Column, column, ListCard, prose, RowButtons, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { KeyForm } from './key-forms.tsx';
-import { CapUsed, RequestBars } from './key-use.tsx';
 
 function isValid({ revoked_at, expires_at }: ApiKey): boolean {
   return revoked_at === null && (expires_at === null || Date.parse(expires_at) > Date.now());
@@ -124,6 +125,92 @@ const COLUMNS: Column<ApiKey>[] = [
   column('This month', (key) => <CapUsed apiKey={key} />),
   column('Last 30 days', (key) => <RequestBars apiKey={key} />),
 ];
+
+function CapUsed({ apiKey }: { apiKey: ApiKey }) {
+  const { monthly_cap: cap, spent_this_month: spent } = apiKey;
+  const used = <Credits value={spent} />;
+  if (cap === null) return <Cell below="no cap">{used}</Cell>;
+  const share = cap === 0 ? 1 : Math.min(1, spent / cap);
+  return (
+    <div class="whitespace-nowrap">
+      {used} <span class="text-sm text-dim">of</span> <Credits value={cap} />
+      <span class="mt-1.5 block h-1.5 w-full bg-well outline outline-line" aria-hidden="true">
+        <span
+          class={`block h-full ${share >= 0.9 ? 'bg-bad' : 'bg-tungsten'}`}
+          style={{ width: `${share * 100}%` }}
+        />
+      </span>
+    </div>
+  );
+}
+
+const BAR = { width: 2, gap: 1, height: 22 };
+
+function RequestBars({ apiKey }: { apiKey: ApiKey }) {
+  const { requests } = apiKey;
+  const total = requests.reduce((sum, count) => sum + count, 0);
+  const most = Math.max(1, ...requests);
+  const step = BAR.width + BAR.gap;
+  return (
+    <button
+      type="button"
+      onClick={() => openDialog(<RequestsByDay apiKey={apiKey} />)}
+      class="inline-flex items-baseline gap-2.5 text-left hover:text-print"
+      aria-label={`${formatNumber(total)} requests in 30 days with ${nameOf(apiKey)}: show them by day`}
+    >
+      <svg width={requests.length * step} height={BAR.height} aria-hidden="true">
+        {requests.map((count, day) => {
+          const height = count === 0 ? 1 : Math.max(2, (count / most) * BAR.height);
+          return (
+            <rect
+              key={day}
+              x={day * step}
+              y={BAR.height - height}
+              width={BAR.width}
+              height={height}
+              class={count === 0 ? 'fill-line' : 'fill-tungsten'}
+            />
+          );
+        })}
+      </svg>
+      <span class="figures text-sm">{formatNumber(total)}</span>
+    </button>
+  );
+}
+
+function RequestsByDay({ apiKey }: { apiKey: ApiKey }) {
+  const loaded = useLoad('/console/api/keys/:id/requests', { params: { id: apiKey.id } });
+  return (
+    <Dialog title={`Requests with “${nameOf(apiKey)}”`}>
+      <Load from={loaded} skeleton={<Skeleton lines={8} />}>
+        {(requests) => <Days {...requests} />}
+      </Load>
+      <p class="mt-4 text-sm text-dim">
+        Per day (UTC), without requests that were refused with 401 or 429. A request appears within
+        about a minute.
+      </p>
+    </Dialog>
+  );
+}
+
+function Days({ days }: KeyRequests) {
+  const data = useMemo(
+    () => ({
+      times: days.map(({ day }) => Date.parse(day) / 1000),
+      series: [{ label: 'Requests', values: days.map(({ requests }) => requests) }],
+    }),
+    [days],
+  );
+  const total = days.reduce((sum, { requests }) => sum + requests, 0);
+  const today = days.at(-1)?.requests ?? 0;
+  const words = `${formatNumber(total)} in ${days.length} days, ${formatNumber(today)} today`;
+  return (
+    <>
+      <p class="mb-3 text-dim">{words}</p>
+      <Chart data={data} label={`Requests per day: ${words}`} kind="bars" height={180} />
+    </>
+  );
+}
 
 function EndedKeys({ keys }: { keys: ApiKey[] }) {
   if (keys.length === 0) return null;

@@ -1,19 +1,19 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import type { About } from '../../../../server/src/site/about.ts';
 import type { SignInResult } from '../../../../server/src/site/tell-owner.ts';
 import { api, besideField } from '../../api.ts';
-import { useDraft } from '../../draft.ts';
-import { useLoad } from '../../load.ts';
+import { type Draft, useDraft } from '../../draft.ts';
+import { type Loaded, useLoad } from '../../load.ts';
 import { useSession } from '../../session.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Field } from '../../ui/form/field.tsx';
-import { CodeForm } from '../../ui/form/proof.tsx';
+import { CodeForm, PasskeyButton } from '../../ui/form/proof.tsx';
 import { submitting, useSending } from '../../ui/form/sending.tsx';
 import { formatDay, formatNumber } from '../../ui/format.tsx';
 import { useTitle } from '../../ui/page.tsx';
 import still from '../landing/sample.jpg';
-import { OtherWays } from './other-ways.tsx';
 
 /** Signs in, and returns to the page that asked for it. The first sign-in creates the account. */
 export default function SignInPage() {
@@ -21,13 +21,12 @@ export default function SignInPage() {
   const { state, refresh } = useSession();
   const site = useLoad('/console/api/site');
   // Phones may discard the page while its reader opens the mail with the code.
-  const { value, set, drop } = useDraft('sign-in', () => ({ email: '', isSent: false }));
-  const { email, isSent } = value;
+  const draft = useDraft('sign-in', () => ({ email: '', isSent: false }));
   const [isReopened, setReopened] = useState(false);
   const next = isReopened ? '/settings?reopened=yes' : nextPath(query.next);
-  const enter = async ({ reopened }: SignInResult) => {
+  const enter: Enter = async ({ reopened }) => {
     setReopened(reopened);
-    drop();
+    draft.drop();
     await refresh();
   };
   useTitle('Sign in');
@@ -42,7 +41,7 @@ export default function SignInPage() {
     <div class="mx-auto grid w-full max-w-[76rem] gap-x-20 gap-y-12 px-4 pt-12 pb-16 sm:px-8 sm:pt-20 lg:grid-cols-[minmax(0,27rem)_1fr]">
       <div>
         <h1 tabIndex={-1} class="text-title">
-          {isSent ? 'Enter your code' : 'Sign in'}
+          {draft.value.isSent ? 'Enter your code' : 'Sign in'}
         </h1>
         {query.ended === 'yes' && (
           <Notice title="Your session has ended.">
@@ -51,20 +50,11 @@ export default function SignInPage() {
           </Notice>
         )}
         <Closed until={query.closed} />
-        {isSent ? (
-          <CodeStep
-            email={email}
-            isLogged={isLogged}
-            onDone={enter}
-            onBack={() => set({ isSent: false })}
-          />
+        {draft.value.isSent ? (
+          <CodeStep draft={draft} isLogged={isLogged} onDone={enter} />
         ) : (
           <>
-            <EmailStep
-              email={email}
-              setEmail={(text) => set({ email: text })}
-              onSent={() => set({ isSent: true })}
-            />
+            <EmailStep draft={draft} />
             <OtherWays site={site} next={next} query={query} onDone={enter} />
           </>
         )}
@@ -92,17 +82,13 @@ function Closed({ until = '' }: { until: string | undefined }) {
   );
 }
 
-const POINTS = [
-  'Your first sign-in creates your account.',
-  'API keys are free, as many as you need.',
-  'Your statement lists every change of your credits.',
-];
-
 function Aside({ credits }: { credits: number }) {
   const points = [
-    ...POINTS,
-    ...(credits > 0 ? [`${formatNumber(credits)} credits for the playground are included.`] : []),
+    'Your first sign-in creates your account.',
+    'API keys are free, as many as you need.',
+    'Your statement lists every change of your credits.',
   ];
+  if (credits > 0) points.push(`${formatNumber(credits)} credits for the playground are included.`);
   return (
     <div class="hidden self-start pt-2 lg:block">
       <div class="cropped m-[9px]">
@@ -125,18 +111,15 @@ function Aside({ credits }: { credits: number }) {
   );
 }
 
-interface EmailStepProps {
-  email: string;
-  setEmail: (email: string) => void;
-  onSent: () => void;
-}
+type Typed = Draft<{ email: string; isSent: boolean }>;
+type Enter = (result: SignInResult) => Promise<void>;
 
 /** Requests a code by mail. The response is the same for known and unknown addresses. */
-function EmailStep({ email, setEmail, onSent }: EmailStepProps) {
+function EmailStep({ draft: { value, set } }: { draft: Typed }) {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => form.current?.querySelector('input')?.focus(), []);
   const { isBusy, failure, send } = useSending(() =>
-    api('POST /auth/code', { body: { email: email.trim() } }).then(onSent),
+    sendCode(value).then(() => set({ isSent: true })),
   );
   return (
     <form ref={form} class="mt-8 grid gap-5" onSubmit={submitting(send)}>
@@ -148,9 +131,9 @@ function EmailStep({ email, setEmail, onSent }: EmailStepProps) {
         autoComplete="username webauthn"
         required
         maxLength={254}
-        value={email}
+        value={value.email}
         error={failure && besideField(failure)}
-        onChange={setEmail}
+        onChange={(email) => set({ email })}
       />
       <Button type="submit" look="primary" icon="mail" busy={isBusy}>
         {isBusy ? 'Sending' : 'Send the code'}
@@ -159,15 +142,12 @@ function EmailStep({ email, setEmail, onSent }: EmailStepProps) {
   );
 }
 
-interface CodeStepProps {
-  email: string;
-  isLogged: boolean;
-  onDone: (result: SignInResult) => Promise<void>;
-  onBack: () => void;
+function sendCode({ email }: Typed['value']) {
+  return api('POST /auth/code', { body: { email: email.trim() } });
 }
 
-function CodeStep({ email: typed, isLogged, onDone, onBack }: CodeStepProps) {
-  const email = typed.trim();
+function CodeStep({ draft, isLogged, onDone }: { draft: Typed; isLogged: boolean; onDone: Enter }) {
+  const email = draft.value.email.trim();
   return (
     <div class="mt-4">
       <CodeForm
@@ -176,12 +156,11 @@ function CodeStep({ email: typed, isLogged, onDone, onBack }: CodeStepProps) {
         action="Sign in"
         working="Signing in"
         verify={async (code) => {
-          const body = { email, code };
-          await onDone(await api('POST /auth/code/verify', { body }));
+          await onDone(await api('POST /auth/code/verify', { body: { email, code } }));
         }}
-        send={() => api('POST /auth/code', { body: { email } })}
+        send={() => sendCode(draft.value)}
       >
-        <Button look="quiet" small onClick={onBack}>
+        <Button look="quiet" small onClick={() => draft.set({ isSent: false })}>
           Use another address
         </Button>
       </CodeForm>
@@ -189,15 +168,68 @@ function CodeStep({ email: typed, isLogged, onDone, onBack }: CodeStepProps) {
   );
 }
 
+interface OtherWaysProps {
+  site: Loaded<About>;
+  next: string;
+  query: Record<string, string>;
+  onDone: Enter;
+}
+
+/** Passkeys and the configured issuers. Nothing is shown until they are loaded. */
+function OtherWays({ site, next, query, onDone }: OtherWaysProps) {
+  const ways = site.data?.sign_in;
+  if (!ways) return null;
+  const start = (issuer: string) => `/auth/start/${issuer}?next=${encodeURIComponent(next)}`;
+  const issuers = ISSUERS.filter(({ id }) => ways[id]);
+  if (!ways.passkeys && issuers.length === 0) return null;
+  return (
+    <div class="mt-8">
+      <div class="ruler mb-5" />
+      <p class="mb-3 text-dim">or</p>
+      {query.error && (
+        <p role="alert" class="mb-4 border-l-4 border-bad pl-4">
+          {REASONS.get(query.error) ?? REASONS.get('failed')}
+        </p>
+      )}
+      <div class="grid gap-2.5">
+        {ways.passkeys && (
+          <PasskeyButton
+            options={() => api('POST /auth/passkey/options')}
+            send={async (body) => onDone(await api('POST /auth/passkey', { body }))}
+          />
+        )}
+        {issuers.map(({ id, name }) => (
+          <ButtonLink key={id} href={start(id)}>
+            Continue with {name}
+          </ButtonLink>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+const REASONS = new Map([
+  ['denied', 'You did not allow the other service to sign you in here.'],
+  ['disabled', 'This account is disabled. Ask the operator of this service.'],
+  ['expired', 'That took too long, or was started in another browser. Try again.'],
+  ['failed', 'The other service did not sign you in. Try again, or use a code.'],
+  ['unavailable', 'The other service can’t be reached. Try again later, or use a code.'],
+  ['unverified', 'The other service has not verified your e-mail address. Use a code instead.'],
+]);
+
+const ISSUERS = [
+  { id: 'github', name: 'GitHub' },
+  { id: 'google', name: 'Google' },
+  { id: 'oidc', name: 'single sign-on' },
+] as const;
+
 const FIRST = '/playground';
 
 /** The page after the sign-in. A link sent by somebody must not lead to another site. */
-function nextPath(given: string | undefined): string {
-  if (given === undefined) return FIRST;
+function nextPath(given = FIRST): string {
   const url = URL.parse(given, location.origin);
   const isOurs = url?.origin === location.origin && given.startsWith('/');
   // What remains of /.//other.example would be another site's URL.
-  if (!url || !isOurs || url.pathname.startsWith('//')) return FIRST;
-  if (url.pathname === '/sign-in') return FIRST;
+  if (!isOurs || url.pathname.startsWith('//') || url.pathname === '/sign-in') return FIRST;
   return `${url.pathname}${url.search}`;
 }

@@ -6,19 +6,10 @@ export class ApiFailure extends Error {
   readonly status: number;
   /** A code of docs/customers/ERRORS.md; `offline` without a response. */
   readonly code: string;
-  /** The response's request id; undefined without a response. */
   readonly requestId: string | undefined;
   readonly details: Record<string, unknown>;
 
-  constructor(
-    message: string,
-    facts: {
-      status: number;
-      code: string;
-      requestId?: string | undefined;
-      details?: Record<string, unknown> | undefined;
-    },
-  ) {
+  constructor(message: string, facts: Pick<ApiFailure, 'status' | 'code'> & Partial<ApiFailure>) {
     super(message);
     this.status = facts.status;
     this.code = facts.code;
@@ -30,7 +21,6 @@ export class ApiFailure extends Error {
 /**
  * Calls the website's API. If it requires a fresh proof, asks for one and retries.
  * @param route such as `PATCH /console/api/keys/:id`
- * @param given its `params`, `query` and `body`
  * @returns the JSON of the response; undefined if it has none
  * @throws ApiFailure unless the response is successful
  */
@@ -61,32 +51,20 @@ export async function request(
 }
 
 async function call(method: string, address: string, given: Given): Promise<unknown> {
+  const { body, headers, signal = null } = given;
+  const type = body === undefined ? {} : { 'content-type': 'application/json' };
+  const init = { method, headers: { ...type, ...headers }, body: JSON.stringify(body), signal };
   const sentAt = performance.now();
-  const response = await send(method, address, given);
-  const text = await response.text().catch(() => {
-    throw offline();
+  const read = async (response: Response) => ({ response, text: await response.text() });
+  const answer = fetch(address, init).then(read);
+  const { response, text } = await answer.catch((error) => {
+    throw signal?.aborted ? error : offline();
   });
   const requestId = response.headers.get('x-request-id') ?? undefined;
   const json: unknown = trying(() => JSON.parse(text));
   if (response.ok) return json;
   if (response.status === 401) onSignedOut(sentAt);
   throw failureOf(response.status, json, requestId);
-}
-
-async function send(method: string, address: string, given: Given): Promise<Response> {
-  const { body, headers = {}, signal = null } = given;
-  const type = body === undefined ? {} : { 'content-type': 'application/json' };
-  try {
-    return await fetch(address, {
-      method,
-      headers: { ...type, ...headers },
-      body: JSON.stringify(body),
-      signal,
-    });
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    throw offline();
-  }
 }
 
 function offline(): ApiFailure {
@@ -99,15 +77,9 @@ export function failureOf(
   json: unknown,
   requestId: string | undefined,
 ): ApiFailure {
-  const { error } = (json ?? {}) as {
-    error?: { code: string; message: string; details?: Record<string, unknown> };
-  };
-  return new ApiFailure(error?.message ?? `The service answered ${status}.`, {
-    status,
-    requestId,
-    code: error?.code ?? 'internal_error',
-    details: error?.details,
-  });
+  const { error } = (json ?? {}) as { error?: Pick<ApiFailure, 'code' | 'message' | 'details'> };
+  const { code = 'internal_error', message = `The service answered ${status}.` } = error ?? {};
+  return new ApiFailure(message, { status, requestId, code, details: error?.details ?? {} });
 }
 
 /** An error message for display at its field: leaves out the field's API name. */

@@ -3,7 +3,6 @@ import { element } from './element.ts';
 
 const REMEMBERED = 'docs-tab';
 
-/** Shows a sample of the same thing in another language. */
 type Choose = (name: string) => void;
 
 /** Shows one sample per group. A choice applies to all groups and pages. */

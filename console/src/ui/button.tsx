@@ -73,7 +73,6 @@ export function ButtonLink({
   );
 }
 
-/** An icon button; the label is for screen readers and the tooltip. */
 export function IconButton({
   icon,
   label,

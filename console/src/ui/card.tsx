@@ -8,7 +8,6 @@ interface CardProps {
   children?: ComponentChildren;
 }
 
-/** A framed sheet. With a title it is a section. */
 export function Card({ title, note, actions, children }: CardProps) {
   const id = useId();
   const head = title !== undefined && (

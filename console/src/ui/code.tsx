@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import { Button, IconButton } from './button.tsx';
 
@@ -59,74 +58,44 @@ export function Code({ text, label }: { text: string; label: string }) {
 const PRE =
   'min-w-0 flex-1 overflow-x-auto p-4 pr-2 font-mono text-sm leading-relaxed [font-variant-ligatures:none]';
 
-export function CodeTabs({ label, samples }: { label: string; samples: Record<string, string> }) {
-  return (
-    <Tabs
-      label={label}
-      tabs={Object.entries(samples).map(([name, text]) => ({
-        id: name.toLowerCase(),
-        title: name,
-        content: <Code text={text} label={`${label}, ${name}`} />,
-      }))}
-    />
-  );
-}
-
-interface Tab {
-  id: string;
-  title: string;
-  content: ComponentChildren;
-}
-
-interface TabsProps {
-  label: string;
-  tabs: Tab[];
-}
-
 const TAB =
   '-mb-px border-b-2 border-transparent py-2 text-sm font-medium text-dim outline-offset-[-2px] hover:text-ink aria-selected:border-tungsten aria-selected:text-ink';
 
-/** Tabs with arrow keys, as the ARIA pattern describes them. */
-function Tabs({ label, tabs }: TabsProps) {
+/** Samples in tabs with arrow keys, as the ARIA pattern describes them. */
+export function CodeTabs({ label, samples }: { label: string; samples: Record<string, string> }) {
   const base = useId();
-  const [chosen, setChosen] = useState(tabs[0]?.id ?? '');
-  const current = tabs.find(({ id }) => id === chosen) ?? tabs[0];
+  const names = Object.keys(samples);
+  const [current = '', setCurrent] = useState(names[0]);
   const move = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!step || !current) return;
-    const next = tabs[(tabs.indexOf(current) + step + tabs.length) % tabs.length];
-    if (!next) return;
-    setChosen(next.id);
-    document.getElementById(`${base}-${next.id}`)?.focus();
+    if (!step) return;
+    const next = names[(names.indexOf(current) + step + names.length) % names.length];
+    setCurrent(next);
+    document.getElementById(`${base}-${next}`)?.focus();
   };
   return (
     <div>
       <div class="flex items-end justify-between border-b border-line">
         <div role="tablist" aria-label={label} class="flex gap-5 overflow-x-auto" onKeyDown={move}>
-          {tabs.map(({ id, title }) => (
+          {names.map((name) => (
             <button
-              key={id}
-              id={`${base}-${id}`}
+              key={name}
+              id={`${base}-${name}`}
               type="button"
               role="tab"
-              aria-selected={id === current?.id}
+              aria-selected={name === current}
               aria-controls={`${base}-panel`}
-              tabIndex={id === current?.id ? 0 : -1}
-              onClick={() => setChosen(id)}
+              tabIndex={name === current ? 0 : -1}
+              onClick={() => setCurrent(name)}
               class={TAB}
             >
-              {title}
+              {name}
             </button>
           ))}
         </div>
       </div>
-      <div
-        id={`${base}-panel`}
-        role="tabpanel"
-        aria-labelledby={`${base}-${current?.id}`}
-        class="pt-4"
-      >
-        {current?.content}
+      <div id={`${base}-panel`} role="tabpanel" aria-labelledby={`${base}-${current}`} class="pt-4">
+        <Code text={samples[current] ?? ''} label={`${label}, ${current}`} />
       </div>
     </div>
   );

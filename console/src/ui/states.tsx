@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { ApiFailure } from '../api.ts';
+import type { Loaded } from '../load.ts';
 import { Button } from './button.tsx';
 import { CopyButton } from './code.tsx';
 
@@ -28,11 +29,10 @@ interface ErrorStateProps {
 }
 
 export function ErrorState({ error, retry, title, actions, children }: ErrorStateProps) {
-  const heading =
-    title ?? (error.code === 'offline' ? 'No connection' : 'This could not be loaded');
+  const heading = error.code === 'offline' ? 'No connection' : 'This could not be loaded';
   return (
     <div role="alert" class="border border-line border-l-4 border-l-bad bg-sheet px-6 py-7">
-      <p class="text-heading">{heading}</p>
+      <p class="text-heading">{title ?? heading}</p>
       <p class="mt-2 max-w-[60ch] text-dim">{error.message}</p>
       {children}
       <div class="mt-5 flex flex-wrap items-center gap-x-5 gap-y-3 empty:hidden">
@@ -72,11 +72,7 @@ export function Load<Data>({
   skeleton = <Skeleton />,
   children,
 }: {
-  from: {
-    data: Data | undefined;
-    error: ApiFailure | undefined;
-    reload: () => Promise<void>;
-  };
+  from: Pick<Loaded<Data>, 'data' | 'error' | 'reload'>;
   skeleton?: ComponentChildren;
   children: (data: Data) => ComponentChildren;
 }) {

@@ -31,7 +31,6 @@ export const numbers = columnOf('number');
 export const prose = columnOf('prose');
 
 interface TableProps<Row extends object> {
-  /** For screen readers. */
   caption: string;
   columns: Column<Row>[];
   rows: Row[];
@@ -92,11 +91,9 @@ export function Table<Row extends object>({
 type TableCardProps<Row extends object> = Omit<TableProps<Row>, 'caption'> & {
   title: string;
   note?: string;
-  /** Defaults to the title. */
   caption?: string;
 };
 
-/** A table in a card; renders nothing without rows. */
 export function TableCard<Row extends object>(props: TableCardProps<Row>) {
   const { title, note, caption = title, ...table } = props;
   if (table.rows.length === 0) return null;
@@ -107,11 +104,7 @@ export function TableCard<Row extends object>(props: TableCardProps<Row>) {
   );
 }
 
-export function More({
-  list,
-}: {
-  list: Pick<ShownList<unknown>, 'hasMore' | 'isLoading' | 'more'>;
-}) {
+export function More({ list }: { list: ShownList<unknown> }) {
   if (!list.hasMore) return null;
   return (
     <div class="mt-6">

@@ -28,7 +28,6 @@ function LiveCredits() {
     await Promise.all([credits.reload(), plan.reload(), orders.reload(), refresh()]);
   };
   const subscription = plan.data?.subscription ?? null;
-  const sells = credits.data?.sells ?? false;
   return (
     <Page title="Credits" lead="What you have, what you can buy, and every change of your credits.">
       <ReturnNotice onSettled={reload} />
@@ -42,7 +41,7 @@ function LiveCredits() {
       {credits.data && (
         <LowBalance credits={credits.data} packs={offers.data?.packs ?? []} onChange={reload} />
       )}
-      {sells && <Orders list={orders} hasPortal={credits.data?.has_portal} />}
+      {credits.data?.sells && <Orders list={orders} hasPortal={credits.data.has_portal} />}
       <Statement key={`${credits.data?.paid.available}-${credits.data?.promotional.available}`} />
     </Page>
   );

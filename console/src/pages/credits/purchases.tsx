@@ -24,7 +24,6 @@ const SUBSCRIPTION_STATES: Record<string, { tone: Tone; word: string }> = {
   paused: { tone: 'neutral', word: 'Paused' },
 };
 
-/** The account's plan, what comes next, and what to do about a failed payment. */
 export function SubscriptionCard({ subscription }: { subscription: SubscriptionShown }) {
   const { plan_name: name, state, ends_at: endsAt, renews_at: renewsAt } = subscription;
   if (isOver(subscription)) return null;
@@ -102,20 +101,13 @@ function Papers({ order }: { order: OrderShown }) {
   return <span class="text-dim">–</span>;
 }
 
-interface OrdersProps {
-  list: LoadedList<OrderShown>;
-  hasPortal?: boolean | undefined;
-}
-
-export function Orders({ list, hasPortal = false }: OrdersProps) {
+export function Orders({ list, hasPortal }: { list: LoadedList<OrderShown>; hasPortal: boolean }) {
+  const actions = hasPortal && <PortalButton label="Cards and invoices" />;
   return (
     <ListCard
       list={list}
       empty={null}
-      card={{
-        title: 'Purchases',
-        actions: hasPortal && <PortalButton label="Cards and invoices" />,
-      }}
+      card={{ title: 'Purchases', actions }}
       caption="Purchases, the newest first"
       columns={COLUMNS}
     />

@@ -2,8 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { About } from '../../../../server/src/site/about.ts';
-import type { Loaded } from '../../load.ts';
-import { useLoad } from '../../load.ts';
+import { type Loaded, useLoad } from '../../load.ts';
 import {
   FIRST_KEY,
   FIRST_REQUEST,
@@ -127,44 +126,38 @@ function OneRequest({ apiUrl = `${location.origin}/api/v1` }: { apiUrl?: string 
   );
 }
 
-interface Clip {
-  words: string;
-  /** How many of the track's twelve columns it spans. */
-  span: string;
-  look: 'reserved' | 'captured' | 'refunded' | 'held';
-}
-
 const LOOKS = {
   reserved: 'border-edge bg-sheet text-ink',
   captured: 'border-tungsten bg-tungsten text-on-tungsten',
   refunded: 'border-dashed border-good text-good',
   held: 'border-edge bg-well text-ink',
-} as const;
+};
 
-const TRACKS: { title: string; text: string; clips: Clip[] }[] = [
+/** `span`: how many of the track's twelve columns. */
+const TRACKS = [
   {
     title: 'The video is stored',
     text: 'Only then are the credits charged.',
     clips: [
-      { words: '250 reserved', span: 'col-span-9', look: 'reserved' },
-      { words: '250 charged', span: 'col-span-3', look: 'captured' },
+      { words: '250 reserved', span: 'col-span-9', look: LOOKS.reserved },
+      { words: '250 charged', span: 'col-span-3', look: LOOKS.captured },
     ],
   },
   {
     title: 'It fails, at any point',
     text: 'All credits are refunded, automatically.',
     clips: [
-      { words: '250 reserved', span: 'col-span-6', look: 'reserved' },
-      { words: '250 refunded', span: 'col-span-3', look: 'refunded' },
+      { words: '250 reserved', span: 'col-span-6', look: LOOKS.reserved },
+      { words: '250 refunded', span: 'col-span-3', look: LOOKS.refunded },
     ],
   },
   {
     title: 'The connection to the provider breaks',
     text: 'The credits stay reserved until it is known what happened. Nothing is generated or charged twice.',
     clips: [
-      { words: '250 reserved', span: 'col-span-4', look: 'reserved' },
-      { words: 'being checked', span: 'col-span-4', look: 'held' },
-      { words: 'charged or refunded', span: 'col-span-4', look: 'refunded' },
+      { words: '250 reserved', span: 'col-span-4', look: LOOKS.reserved },
+      { words: 'being checked', span: 'col-span-4', look: LOOKS.held },
+      { words: 'charged or refunded', span: 'col-span-4', look: LOOKS.refunded },
     ],
   },
 ];
@@ -191,7 +184,7 @@ function Tracks() {
               {clips.map(({ words, span, look }) => (
                 <span
                   key={words}
-                  class={`figures flex h-11 items-center border px-2 text-xs sm:px-3 sm:text-sm ${span} ${LOOKS[look]}`}
+                  class={`figures flex h-11 items-center border px-2 text-xs sm:px-3 sm:text-sm ${span} ${look}`}
                 >
                   {words}
                 </span>
@@ -208,7 +201,6 @@ function Tracks() {
 }
 
 interface PartProps {
-  /** Its position on the page's timeline. */
   mark: string;
   title: string;
   text: string;

@@ -10,13 +10,10 @@ export function Screening() {
   const video = useRef<HTMLVideoElement>(null);
   const [isPlaying, setPlaying] = useState(false);
   const playhead = usePlayhead(video, isPlaying);
+  const play = () => video.current?.play().catch(() => {});
   useEffect(() => {
-    if (!still.matches) video.current?.play().catch(() => {});
+    if (!still.matches) void play();
   }, []);
-  const toggle = () => {
-    if (isPlaying) video.current?.pause();
-    else video.current?.play().catch(() => {});
-  };
   return (
     <figure class="mt-14 sm:mt-20">
       <div class="cropped">
@@ -47,7 +44,7 @@ export function Screening() {
           <IconButton
             icon={isPlaying ? 'pause' : 'play'}
             label={isPlaying ? 'Pause the sample' : 'Play the sample'}
-            onClick={toggle}
+            onClick={() => (isPlaying ? video.current?.pause() : void play())}
           />
         </span>
       </figcaption>

@@ -114,7 +114,6 @@ interface RecordPageProps<Data> {
   what: 'Account' | 'Order' | 'Task';
   id: string;
   loaded: Loaded<Data>;
-  /** Defaults to the id. */
   lead?: ComponentChildren;
   buttons: (data: Data) => ComponentChildren;
   onDone?: () => unknown;
@@ -201,7 +200,6 @@ function wordsOf(name: string): string {
 
 type ListPageProps<Row extends object> = OperatorPageProps &
   Omit<ListProps<Row>, 'caption'> & {
-    /** Defaults to the title. */
     caption?: string;
   };
 

@@ -118,7 +118,6 @@ function Details({ order }: { order: Order }) {
         title="Credits"
         caption="Movements of its credits"
         rows={order.movements}
-        keyOf={({ reference }) => reference}
         columns={MOVEMENTS}
       />
     </>

@@ -150,15 +150,14 @@ function Charts({ minutes }: { minutes: Minute[] }) {
     >
       <div class="grid gap-x-10 gap-y-9 lg:grid-cols-2">
         {PLOTS.map((plot) => (
-          <MinuteChart key={plot.title} plot={plot} minutes={minutes} />
+          <MinuteChart key={plot.title} {...plot} minutes={minutes} />
         ))}
       </div>
     </Card>
   );
 }
 
-function MinuteChart({ plot, minutes }: { plot: Plot; minutes: Minute[] }) {
-  const { title, unit, series } = plot;
+function MinuteChart({ title, unit, series, minutes }: Plot & { minutes: Minute[] }) {
   const data = useMemo(
     () => ({
       times: minutes.map(({ at }) => at),
@@ -167,7 +166,7 @@ function MinuteChart({ plot, minutes }: { plot: Plot; minutes: Minute[] }) {
         values: minutes.map((minute) => minute[member]),
       })),
     }),
-    [plot, minutes],
+    [series, minutes],
   );
   const last = data.series.map(({ label, values }) => `${label} ${values.at(-1) ?? 'none'}`);
   return (

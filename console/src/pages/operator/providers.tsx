@@ -22,7 +22,6 @@ const TONES = {
   trying: 'busy',
 } as const;
 
-/** Which providers take jobs, and whether creates are accepted at all. */
 export function ProvidersPage() {
   const loaded = useLoad('/console/api/operator/providers');
   return (

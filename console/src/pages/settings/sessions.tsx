@@ -18,7 +18,6 @@ const METHODS: Record<string, string> = {
   oidc: 'with single sign-on',
 };
 
-/** Ends a session; one that has already ended is fine. */
 async function end({ id }: SessionItem): Promise<void> {
   await api('DELETE /console/api/sessions/:id', { params: { id } }).catch((error) => {
     if (!(error instanceof ApiFailure) || error.status !== 404) throw error;

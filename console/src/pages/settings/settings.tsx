@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { Me } from '../../../../server/src/site/account/me.ts';
 import { api } from '../../api.ts';
 import { useLoad } from '../../load.ts';
 import { forgetPerson } from '../../personal.ts';
@@ -65,22 +64,15 @@ export default function SettingsPage() {
       </Card>
       <Passkeys />
       <Sessions />
-      <DeleteAccount me={me} />
+      <Card
+        title="Delete the account"
+        note="It stops working at once. For seven days you can sign in to keep it. Then its videos, prompts and address are erased, and its credits are lost. The records of credits stay, without your address."
+      >
+        <Button look="danger" onClick={() => openDialog(<DeleteForm email={me.email} />)}>
+          Delete the account
+        </Button>
+      </Card>
     </Page>
-  );
-}
-
-/** Closes the account after its address was typed. It is erased after a grace period. */
-function DeleteAccount({ me }: { me: Me }) {
-  return (
-    <Card
-      title="Delete the account"
-      note="It stops working at once. For seven days you can sign in to keep it. Then its videos, prompts and address are erased, and its credits are lost. The records of credits stay, without your address."
-    >
-      <Button look="danger" onClick={() => openDialog(<DeleteForm me={me} />)}>
-        Delete the account
-      </Button>
-    </Card>
   );
 }
 
@@ -112,7 +104,8 @@ function Consequences() {
   );
 }
 
-function DeleteForm({ me: { email } }: { me: Me }) {
+/** Closes the account after its address was typed. It is erased after a grace period. */
+function DeleteForm({ email }: { email: string }) {
   const [typed, setTyped] = useState('');
   const send = async () => {
     const { erase_at } = await api('POST /console/api/account/delete', { body: { email: typed } });

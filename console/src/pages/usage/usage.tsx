@@ -18,11 +18,9 @@ import { type Column, column, numbers, TableCard } from '../../ui/table.tsx';
 const PERIODS = ['7', '30', '90', '365'];
 
 export default function UsagePage() {
-  const { query, route } = useLocation();
+  const { query } = useLocation();
   const to = query.to ?? today();
   const from = query.from ?? daysUntil(to, 30);
-  const set = (next: { from: string; to: string }) =>
-    route(`/usage?${new URLSearchParams(next)}`, true);
   const mode = useMode();
   const period = { query: { mode, from, to } };
   const loaded = useLoad('/console/api/usage', period);
@@ -40,7 +38,7 @@ export default function UsagePage() {
         </ButtonLink>
       }
     >
-      <Period from={from} to={to} onChange={set} />
+      <Period from={from} to={to} />
       <Load from={loaded} skeleton={BLANK}>
         {(usage) => (usage.rows.length === 0 ? NOTHING : <Shown usage={usage} />)}
       </Load>
@@ -48,13 +46,11 @@ export default function UsagePage() {
   );
 }
 
-interface PeriodProps {
-  from: string;
-  to: string;
-  onChange: (period: { from: string; to: string }) => void;
-}
+type Days = Pick<Usage, 'from' | 'to'>;
 
-function Period({ from, to, onChange }: PeriodProps) {
+function Period({ from, to }: Days) {
+  const { route } = useLocation();
+  const show = (next: Days) => route(`/usage?${new URLSearchParams(next)}`, true);
   const isRecent = to === today();
   const days = PERIODS.find((count) => isRecent && daysUntil(to, Number(count)) === from) ?? '';
   const choices = PERIODS.map((count) => ({ value: count, label: `${count} days` }));
@@ -64,7 +60,7 @@ function Period({ from, to, onChange }: PeriodProps) {
         label="Period"
         value={days}
         choices={choices}
-        onChange={(count) => onChange({ from: daysUntil(today(), Number(count)), to: today() })}
+        onChange={(count) => show({ from: daysUntil(today(), Number(count)), to: today() })}
       />
       <div class="flex flex-wrap gap-4">
         <Field
@@ -72,7 +68,7 @@ function Period({ from, to, onChange }: PeriodProps) {
           type="date"
           value={from}
           max={to}
-          onChange={(first) => first && onChange({ from: first, to })}
+          onChange={(first) => first && show({ from: first, to })}
         />
         <Field
           label="To"
@@ -80,7 +76,7 @@ function Period({ from, to, onChange }: PeriodProps) {
           value={to}
           min={from}
           max={today()}
-          onChange={(last) => last && onChange({ from, to: last })}
+          onChange={(last) => last && show({ from, to: last })}
         />
       </div>
     </div>
@@ -130,15 +126,7 @@ function SumsCard({ title, name, rows }: { title: string; name: string; rows: Su
     numbers('Failed', (row) => formatNumber(row.failed)),
     numbers('Credits', (row) => <Credits value={row.credits} />),
   ];
-  return (
-    <TableCard
-      title={title}
-      caption={`Usage by ${name}`}
-      columns={columns}
-      rows={rows}
-      keyOf={(row) => row.name}
-    />
-  );
+  return <TableCard title={title} caption={`Usage by ${name}`} columns={columns} rows={rows} />;
 }
 
 const NOTHING = (
@@ -170,7 +158,6 @@ function sum(rows: UsageEntry[], value: Value): number {
   return rows.reduce((total, row) => total + row[value], 0);
 }
 
-/** One row per name, in order of first appearance. */
 function sumsBy(rows: UsageEntry[], nameOf: (row: UsageEntry) => string): Sums[] {
   return [...Map.groupBy(rows, nameOf)].map(([name, group]) => ({
     name,

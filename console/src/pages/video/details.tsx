@@ -71,11 +71,9 @@ const MOVEMENTS: Record<string, string> = {
   refund: 'Refunded',
 };
 
-type Movement = ShownTask['movements'][number];
-
 const KINDS: Record<string, string> = { paid: 'Paid', promotional: 'Promotional', test: 'Test' };
 
-const MOVEMENT_COLUMNS: Column<Movement>[] = [
+const MOVEMENT_COLUMNS: Column<ShownTask['movements'][number]>[] = [
   column('Change', ({ reason }) => MOVEMENTS[reason] ?? reason),
   numbers('Credits', ({ credits }) => <Credits value={credits} />),
   column('Kind', ({ kind }) => KINDS[kind] ?? kind),
@@ -98,14 +96,10 @@ const INPUT_COLUMNS: Column<ShownInput>[] = [
     </span>
   )),
   column('Type', ({ media_type: type }) => type ?? '–'),
-  {
-    title: 'Measured',
-    kind: 'mono',
-    cell: ({ width, height, duration_seconds: seconds }) =>
-      width === null
-        ? '–'
-        : `${width} × ${height}${seconds === null ? '' : `, ${seconds.toFixed(2)} s`}`,
-  },
+  mono('Measured', ({ width, height, duration_seconds: seconds }) => {
+    if (width === null) return '–';
+    return `${width} × ${height}${seconds === null ? '' : `, ${seconds.toFixed(2)} s`}`;
+  }),
   numbers('Size', ({ size_bytes: bytes }) => sizeOf(bytes)),
 ];
 

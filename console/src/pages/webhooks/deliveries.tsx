@@ -1,6 +1,5 @@
 import { api } from '../../api.ts';
-import type { LoadedList } from '../../load.ts';
-import { useEvery } from '../../load.ts';
+import { type LoadedList, useEvery } from '../../load.ts';
 import type { Result } from '../../site-api.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';

@@ -83,7 +83,6 @@ export function showSecret(made: Made): void {
 }
 
 interface FormProps {
-  /** Without one, creates an endpoint. */
   endpoint?: Endpoint;
   onSaved: (saved: Endpoint | Made) => void;
 }

@@ -12,21 +12,17 @@ interface ChartProps {
 /** To screen readers it is an image: put the numbers in a table beside it. */
 export function Chart({ data, label, kind = 'line', height = 200 }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
+  const [plot, setPlot] = useState<typeof import('./plot.ts').plot>();
   const [failed, setFailed] = useState(false);
   useEffect(() => {
-    let remove = () => {};
-    let isGone = false;
     import('./plot.ts').then(
-      ({ plot }) => {
-        if (!isGone && place.current) remove = plot(place.current, { data, kind, height });
-      },
+      (loaded) => setPlot(() => loaded.plot),
       () => setFailed(true),
     );
-    return () => {
-      isGone = true;
-      remove();
-    };
-  }, [data, kind, height]);
+  }, []);
+  useEffect(() => {
+    if (place.current) return plot?.(place.current, { data, kind, height });
+  }, [plot, data, kind, height]);
   return (
     <div
       ref={place}

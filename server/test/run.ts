@@ -27,8 +27,8 @@ const ALL = [
 const ONLY_LONG = [
   'clients/typescript/test/many-runs.test.ts',
   'console/build.test.ts',
-  'console/test/{docs-pages,gallery,keys,playground}.test.ts',
-  'console/test/{public-pages,settings,shell}.test.ts',
+  'console/test/{credits,docs-pages,gallery,keys,operator}.test.ts',
+  'console/test/{playground,public-pages,settings,shell}.test.ts',
   'embedded-postgres/embedded-postgres.test.ts',
   'local-renderer/render.test.ts',
   'server/test/docs/reference-samples.test.ts',

@@ -446,7 +446,9 @@ test('when another account signs in, nothing of the one before is shown or kept'
   await page.waitForFunction(() => JSON.stringify(sessionStorage).includes('harbour'));
   const { accountId } = await makeCustomer(site.database.db, 10);
   await become(site, page, accountId);
-  await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+  await page.evaluate(() =>
+    document.dispatchEvent(new Event('visibilitychange', { bubbles: true })),
+  );
   await page.waitForFunction((id) => sessionStorage.getItem('owner') === id, accountId);
   await settled(page, 'Playground');
   assert.equal(await page.getByLabel('Prompt').inputValue(), '');

@@ -31,9 +31,10 @@ const ONLY_LONG = [
   'console/test/{playground,public-pages,settings,shell}.test.ts',
   'embedded-postgres/embedded-postgres.test.ts',
   'local-renderer/render.test.ts',
-  'server/test/docs/reference-samples.test.ts',
+  'server/test/docs/{guide,reference}-samples.test.ts',
   'server/test/service/{demo,processes}.test.ts',
-  'server/test/faults/rolling-upgrade.test.ts',
+  'server/test/faults/{rolling-restart,rolling-upgrade}.test.ts',
+  'server/test/repository/fallback-node.test.ts',
   'server/test/media/{ingest-limits,ingest-memory,linked-packages}.test.ts',
   'simulators/{ark/ark,kit/options}.test.ts',
 ];

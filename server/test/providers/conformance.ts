@@ -27,7 +27,8 @@ export function providerConformance(of: ProviderCase): void {
     readTests(suite);
     findTests(suite);
     outputTests(suite);
-    cancelTests(suite);
+    const noCancel = of.hasNoCancel ? 'it has no call that cancels' : undefined;
+    group('cancels', noCancel, () => cancelTests(suite));
     networkTests(suite);
     const silent = of.callbacks === 'none' ? 'it does not call back' : undefined;
     group('callbacks', silent, () => {
@@ -37,7 +38,7 @@ export function providerConformance(of: ProviderCase): void {
   });
 
   const ways = Object.entries(of.unmarked);
-  const marked = ways.length > 0 ? undefined : 'it finds jobs by an id that the attempt gives them';
+  const marked = ways.length > 0 ? undefined : 'it never finds a job by likeness';
   group(`${of.name} without marks`, marked, () => {
     for (const [way, start] of ways)
       describe(`${of.name} ${way}`, () => unmarkedTests(begin(of, start)));
@@ -57,7 +58,8 @@ function networkTests(suite: Suite): void {
   group('reads that fail, and what a host may say about a job', noNetwork, () =>
     foreignReadTests(suite),
   );
-  group('finds that fail or lag', noNetwork, () => foreignFindTests(suite));
+  const noFind = suite.of.find === 'none' ? 'it finds no job' : noNetwork;
+  group('finds that fail or lag', noFind, () => foreignFindTests(suite));
   group('outputs that a host fails to deliver', noNetwork, () => foreignOutputTests(suite));
 }
 

@@ -71,11 +71,12 @@ export interface ProviderCase {
   unmarked: Record<string, () => Promise<ProviderSubject>>;
   refusals: RefusalCase[];
   statuses: StatusCase[];
-  /** Whether a job is found by an id that the attempt gives it, or in a list of jobs. */
-  find: 'exact' | 'list';
+  /** Whether a job is found by an id that the attempt gives it, in a list of jobs, or never. */
+  find: 'exact' | 'list' | 'none';
   /** What absence proves. */
   absence: Extract<FindOutcome, { kind: 'absent' }>['proof'];
   callbacks: 'none' | 'unsigned' | 'signed';
+  hasNoCancel?: true;
 }
 
 /** What the tests of a suite share. */

@@ -14,7 +14,7 @@ export type Delivery = Parameters<ReadCallback>[0];
  * Reads a provider's signed callbacks. The keys are fetched again when they are too old, and when
  * none fits and they are older than 5 minutes: the provider may have changed them.
  * @param format.signatureIn returns why the delivery counts as forged if it can't be checked
- * @param format.idField the field of the body that has the job's id
+ * @param format.idField the field that has the job's id: of the body, or of its object `within`
  * @throws what `fetchKeys` throws
  */
 export function createCallbackReader<Key>(format: {
@@ -24,8 +24,9 @@ export function createCallbackReader<Key>(format: {
   /** `timestamp`: in seconds. */
   signatureIn(delivery: Delivery): { timestamp: string; isBy(key: Key): boolean } | string;
   idField: string;
+  within?: string;
 }): ReadCallback {
-  const { fetchKeys, now, signatureIn, idField } = format;
+  const { fetchKeys, now, signatureIn, idField, within } = format;
   let known: { keys: Key[]; fetchedAt: number } | undefined;
   const keysNotOlderThan = async (seconds: number) => {
     const fetchedAt = now();
@@ -43,7 +44,8 @@ export function createCallbackReader<Key>(format: {
       (await keysNotOlderThan(MAX_AGE_SECONDS)).some(signature.isBy) ||
       (await keysNotOlderThan(FRESH_SECONDS)).some(signature.isBy);
     if (!isSigned) return forged('the signature is wrong');
-    const jobId = jobIdIn(parseJson(delivery.body), idField);
+    const body = parseJson(delivery.body);
+    const jobId = jobIdIn(within === undefined ? body : Object(body)[within], idField);
     return { kind: 'report', jobId, verified: true };
   };
 }

@@ -103,6 +103,7 @@ const KINDS: Record<string, () => string> = {
   sk_live_: base62('sk_live_'),
   rk_test_: base62('rk_test_'),
   r8_: base62('r8_'),
+  'sk-or-v1-': base62('sk-or-v1-'),
   'framewright=': () => `framewright=${newToken()}`,
   '__Host-framewright=': () => `__Host-framewright=${newToken()}`,
   'framewright-start=': () => `framewright-start=${newToken()}`,

@@ -74,8 +74,8 @@ const SECRETS = [
   `(signature${EQUALS})[\\w%.-]+`,
   `(${BEFORE_NAME}code${EQUALS})[\\w%.~/+-]+`,
   `(${SLASH}callbacks${SLASH})[\\w./%-]+`,
-  // API keys, also of Stripe and Replicate. Last, since other secrets may contain `r8_`.
-  '((?:fw|sk|rk)_(?:live|test)_|r8_)[0-9A-Za-z]+',
+  // API keys, also of Stripe and providers. Last, since other secrets may contain `r8_`.
+  '((?:fw|sk|rk)_(?:live|test)_|r8_|sk-or-v1-)[0-9A-Za-z]+',
 ].map((secret) => new RegExp(secret, 'gi'));
 
 /** Replaces all {@link SECRETS} and the passwords in URLs of databases and mail servers. */

@@ -171,7 +171,9 @@ test('PROVIDER has no default where a database or a provider is configured', () 
     isOneLineAbout('PROVIDER is not set')(error) && !error.message.includes('hunter2');
   const owned = [
     { DATABASE_URL: 'postgres://ada:hunter2@db/x' },
-    ...['ARK_API_KEY', 'FAL_API_KEY', 'REPLICATE_API_TOKEN'].map((name) => ({ [name]: 'hunter2' })),
+    ...['ARK_API_KEY', 'FAL_API_KEY', 'REPLICATE_API_TOKEN', 'OPENROUTER_API_KEY'].map((name) => ({
+      [name]: 'hunter2',
+    })),
     { COMFYUI_BASE_URL: 'http://10.0.0.5:8188', COMFYUI_WORKFLOWS: 'workflow.json' },
   ];
   for (const env of owned) {

@@ -64,6 +64,7 @@ test('a misspelt variable of a provider is an error that suggests the nearest na
     ARK_MODEL_FATS: 'ARK_MODEL_FAST',
     FAL_KEY: 'FAL_API_KEY',
     REPLICATE_API_KEY: 'REPLICATE_API_TOKEN',
+    OPENROUTER_KEY: 'OPENROUTER_API_KEY',
     COMFYUI_WORKFLOW: 'COMFYUI_WORKFLOWS',
   };
   for (const [wrong, right] of Object.entries(misspelt)) {

@@ -10,12 +10,13 @@ import type { AdapterDeps, NeededVariable, ProviderDefinition } from './definiti
 import { fal } from './fal/index.ts';
 import { instrumented } from './instrumented.ts';
 import { local, scripted } from './local/index.ts';
+import { openrouter } from './openrouter/index.ts';
 import type { HostedProvider } from './provider.ts';
 import { listTurns, rateLimited } from './rate-limiter/rate-limited.ts';
 import { replicate } from './replicate/index.ts';
 
 /** All providers that PROVIDER can name: the only list of them. */
-const REGISTRY = [row(local), row(ark), row(fal), row(replicate), row(comfyui)];
+const REGISTRY = [row(local), row(ark), row(fal), row(replicate), row(openrouter), row(comfyui)];
 /** The provider of test keys, which is always configured and can't be chosen. */
 const OF_TEST_KEYS = row(scripted);
 

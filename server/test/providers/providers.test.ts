@@ -18,10 +18,10 @@ import { TEST_CA_FILE } from '../tls/certificates.ts';
 import { until } from '../until.ts';
 import { workflowWith } from './comfyui-rig.ts';
 
-// One API for each foreign provider and one worker that has all four, on one database.
-const NAMES = ['ark', 'fal', 'replicate', 'comfyui'] as const;
+// One API for each foreign provider and one worker that has all five, on one database.
+const NAMES = ['ark', 'fal', 'replicate', 'openrouter', 'comfyui'] as const;
 type Name = (typeof NAMES)[number];
-const CALLING_BACK: Name[] = ['ark', 'fal', 'replicate'];
+const CALLING_BACK: Name[] = ['ark', 'fal', 'openrouter', 'replicate'];
 
 const BODY = {
   model: 'video-2.0',
@@ -79,7 +79,7 @@ function urlOf(name: Name): string {
   return simulators.get(name)?.url ?? '';
 }
 
-/** The environment of every process: all four providers, each with its simulator. */
+/** The environment of every process: all five providers, each with its simulator. */
 function environment(): Record<string, string> {
   const simulated = NAMES.map((name) => new URL(urlOf(name)).host);
   return serviceEnvironment({
@@ -94,6 +94,8 @@ function environment(): Record<string, string> {
     FAL_JWKS_URL: `${urlOf('fal')}/.well-known/jwks.json`,
     REPLICATE_API_TOKEN: 'r8-token',
     REPLICATE_BASE_URL: urlOf('replicate'),
+    OPENROUTER_API_KEY: 'or-key',
+    OPENROUTER_BASE_URL: `${urlOf('openrouter')}/api/v1`,
     COMFYUI_BASE_URL: urlOf('comfyui'),
     COMFYUI_WORKFLOWS: workflowFile(),
   });

@@ -17,7 +17,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import { filesOf, GUIDES, OPERATIONS } from './docs/contents.ts';
 import { copyDocs } from './docs/standalone.ts';
 
-export { WRITTEN_ORIGIN } from './docs/contents.ts';
+export { DOCS_ORIGIN } from './docs/contents.ts';
 
 const HOME = import.meta.dirname;
 export const PACKAGES = 'packages';

@@ -1,14 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import {
-  type Book,
-  type Entry,
-  entriesOf,
-  GUIDES,
-  OPERATIONS,
-  WRITTEN_ORIGIN,
-} from './contents.ts';
+import { type Book, DOCS_ORIGIN, type Entry, entriesOf, GUIDES, OPERATIONS } from './contents.ts';
 import { escapeHtml } from './html.ts';
 import { linkedMarkdown, renderMarkdown } from './markdown.ts';
 import { readOpenApi } from './openapi.ts';
@@ -56,7 +49,7 @@ function pageOf(book: Book, entry: Entry): DocsPage {
   const found = reference.pages.find((one) => one.entry === entry);
   if (found) return Object.assign({ book }, found);
   const written = readFileSync(path.join(ROOT, entry.file), 'utf8');
-  const source = written.replaceAll(EXAMPLE_ORIGIN, WRITTEN_ORIGIN);
+  const source = written.replaceAll(EXAMPLE_ORIGIN, DOCS_ORIGIN);
   const rendered = renderMarkdown(source, { file: entry.file, addressOf: pageAddress, nameOf });
   const markdown = linkedMarkdown(source, { file: entry.file, addressOf: markdownAddress });
   return Object.assign({ book, entry, source: markdown }, rendered);
@@ -121,10 +114,10 @@ function searchIndex(pages: DocsPage[]): string {
 }
 
 async function writeLists(folder: string, pages: DocsPage[]): Promise<void> {
-  const urlOf = ({ book, entry }: DocsPage) => `${WRITTEN_ORIGIN}${addressOf(book, entry)}`;
+  const urlOf = ({ book, entry }: DocsPage) => `${DOCS_ORIGIN}${addressOf(book, entry)}`;
   const lines = pages.map((page) => `- [${titleOf(page)}](${urlOf(page)}.md)`);
   const head = '# Framewright\n\n> A video-generation API with prepaid credits.\n\n';
-  const api = `- [OpenAPI](${WRITTEN_ORIGIN}/openapi.json): each operation and field\n`;
+  const api = `- [OpenAPI](${DOCS_ORIGIN}/openapi.json): each operation and field\n`;
   await writeFile(path.join(folder, 'llms.txt'), `${head}${lines.join('\n')}\n${api}`);
   const texts = pages.map(({ source }) => source).join('\n\n');
   await writeFile(path.join(folder, 'llms-full.txt'), texts);

@@ -1,5 +1,5 @@
 /** The origin as written in the docs; the service replaces it with its own. */
-export const WRITTEN_ORIGIN = 'http://127.0.0.1:8080';
+export const DOCS_ORIGIN = 'http://127.0.0.1:8080';
 
 export const EXAMPLE_IDS = {
   task: 'task_0VbkHu2oZVWDaBsvQf6tNbTO',

@@ -1,12 +1,12 @@
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { WRITTEN_ORIGIN } from './contents.ts';
+import { DOCS_ORIGIN } from './contents.ts';
 
 const PARTS = ['docs', 'assets', 'favicon.svg', 'llms.txt', 'llms-full.txt'];
 const FIRST_PAGE = '/docs/quickstart/';
 
 /** Writes the customers' docs alone; links lead to the installation at `origin`. */
-export async function copyDocs(from: string, to: string, origin = WRITTEN_ORIGIN): Promise<void> {
+export async function copyDocs(from: string, to: string, origin = DOCS_ORIGIN): Promise<void> {
   await mkdir(to, { recursive: true });
   for (const name of PARTS) {
     const filter = (file: string) => !/\.(br|gz)$/.test(file);
@@ -32,7 +32,7 @@ export async function copyDocs(from: string, to: string, origin = WRITTEN_ORIGIN
 /** Points links to the website and API at the installation: those pages don't exist here. */
 function aboutInstallation(text: string, origin: string): string {
   return text
-    .replaceAll(WRITTEN_ORIGIN, origin)
+    .replaceAll(DOCS_ORIGIN, origin)
     .replaceAll(/<!-- edit \S+ -->/g, '')
     .replaceAll(/ href="(\/(?!docs|assets|favicon)[^"]*)"/g, (_, address) => {
       return ` href="${origin}${address}"`;

@@ -73,7 +73,7 @@ async function unpack(folder: string): Promise<void> {
     const child = spawn(process.execPath, ['-e', code], {
       cwd: CONSOLE, // where the package can be found
       stdio: 'inherit',
-      // It unpacks into the temporary folder, and its libraries only where this variable is set.
+      // Chromium is unpacked into the temporary folder, its libraries only if this variable is set.
       env: {
         PATH: process.env.PATH,
         TMPDIR: fresh,

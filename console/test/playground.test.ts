@@ -196,7 +196,7 @@ test('a discarded request is never sent, and one that had arrived is shown', asy
   const broken = await breakCreates(page);
   await generate(page).click();
   const panel = page.getByRole('alert').filter({ hasText: LOST });
-  await panel.getByText('If it had arrived, its video is under Videos').waitFor();
+  await panel.getByText('If it did arrive, its video is under Videos').waitFor();
   await page.getByRole('button', { name: 'Discard' }).click();
   await panel.waitFor({ state: 'detached' });
   await page.getByText('If the request arrives after all, its video is under Videos').waitFor();

@@ -16,7 +16,7 @@ import { outdateProof, signedInPage } from './signed-in.ts';
 import { docsAddresses, screenshots, settled } from './site.ts';
 
 interface Shot {
-  /** Of the file. */
+  /** The name of the file. */
   name: string;
   /** A function gets the tasks of a gallery that is filled first. */
   path: string | ((filled: Filled) => string);

@@ -82,8 +82,8 @@ export async function listenForClients(
 }
 
 function pageOrigins({ publicUrl, storage, deliveryMode }: Config): PageOrigins {
-  const ofStorage = deliveryMode === 'redirect' ? linkOrigin(storage) : undefined;
-  const media = [publicUrl && new URL(publicUrl).origin, ofStorage];
+  const storageOrigin = deliveryMode === 'redirect' ? linkOrigin(storage) : undefined;
+  const media = [publicUrl && new URL(publicUrl).origin, storageOrigin];
   return {
     media: media.filter((origin) => origin !== undefined),
     isSecure: publicUrl?.startsWith('https:') ?? false,

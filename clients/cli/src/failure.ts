@@ -77,7 +77,7 @@ const ADD_SECONDS =
 /** Turns any error into a failure. Bugs of `fw` itself keep their message. */
 export function asFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
-  if (isCallError(error)) return ofCall(error);
+  if (isCallError(error)) return failureOfCall(error);
   const message = error instanceof Error ? error.message : String(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (/^E[A-Z]+$/.test(code)) {
@@ -87,7 +87,7 @@ export function asFailure(error: unknown): Failure {
   return new Failure('other', message, {}, error);
 }
 
-function ofCall(error: CallError): Failure {
+function failureOfCall(error: CallError): Failure {
   const { code = 'unknown', charged, retry, requestId, taskId, idempotencyKey } = error;
   // A create may respond with a task that has already ended.
   const isRefunded = code === 'invalid_request' && charged === 'refunded';

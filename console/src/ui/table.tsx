@@ -34,7 +34,7 @@ interface TableProps<Row extends object> {
   caption: string;
   columns: Column<Row>[];
   rows: Row[];
-  /** By default its `id`, or all of it. */
+  /** A row's key: by default its `id`, or the whole row as JSON. */
   keyOf?: (row: Row) => string | number;
 }
 
@@ -122,7 +122,7 @@ type ShownList<Row> = Pick<LoadedList<Row>, 'items' | 'error' | 'isLoading' | 'r
 interface ListTableProps<Row extends object> extends Omit<TableProps<Row>, 'rows'> {
   list: ShownList<Row>;
   empty: ComponentChildren;
-  /** The lines of its skeleton. */
+  /** How many lines the skeleton has. */
   lines?: number;
 }
 
@@ -168,12 +168,12 @@ export function Cell({ children, below }: Record<'children' | 'below', Component
   );
 }
 
-/** A row's buttons; `of` names the row for screen readers. */
-export function RowButtons({ of, on }: { of: string; on: Record<string, () => unknown> }) {
+/** A row's buttons. Screen readers hear the row's name with each. */
+export function RowButtons({ row, on }: { row: string; on: Record<string, () => unknown> }) {
   return (
     <div class="flex gap-1.5 md:justify-end">
       {Object.entries(on).map(([word, act]) => (
-        <Button key={word} small aria-label={`${word} ${of}`} onClick={() => void act()}>
+        <Button key={word} small aria-label={`${word} ${row}`} onClick={() => void act()}>
           {word}
         </Button>
       ))}

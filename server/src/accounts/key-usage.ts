@@ -116,6 +116,6 @@ export async function recentRequests(
   days: number,
 ): Promise<Map<string, RequestsOfDay[]>> {
   const byKey = new Map(keyIds.map((id): [string, RequestsOfDay[]] => [id, []]));
-  for (const { id, ...ofDay } of await readRequests(db, keyIds, days)) byKey.get(id)?.push(ofDay);
+  for (const { id, ...usage } of await readRequests(db, keyIds, days)) byKey.get(id)?.push(usage);
   return byKey;
 }

@@ -152,9 +152,9 @@ async function readPart(
   const received = intent.amount_received;
   const part = paid ?? received;
   if (!(part < received)) return charge;
-  const ofInvoice = (amount: number) => Math.ceil((amount * part) / received);
+  const invoiceShare = (amount: number) => Math.ceil((amount * part) / received);
   const { refunded, disputed } = charge;
-  return { ...charge, refunded: ofInvoice(refunded), disputed: ofInvoice(disputed) };
+  return { ...charge, refunded: invoiceShare(refunded), disputed: invoiceShare(disputed) };
 }
 
 /** The payment must be read with {@link CHARGE_OF_PAYMENT}. */

@@ -80,9 +80,9 @@ function safeAddress(env: Environment, name: string): string | undefined {
 function oidc(env: Environment): OidcSettings | undefined {
   // Kept as written: it is compared verbatim, trailing slash included.
   const issuer = safeAddress(env, 'OIDC_ISSUER') && read(env, 'OIDC_ISSUER', '');
-  const known = client(env, 'OIDC');
-  if (issuer !== undefined && known) return { issuer, ...known };
-  if (issuer === undefined && !known) return undefined;
+  const credentials = client(env, 'OIDC');
+  if (issuer !== undefined && credentials) return { issuer, ...credentials };
+  if (issuer === undefined && !credentials) return undefined;
   throw new UsageError('OIDC_ISSUER and OIDC_CLIENT_ID must be set together');
 }
 

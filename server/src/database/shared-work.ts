@@ -20,7 +20,7 @@ const CONCURRENCY = 2;
 export function sharedWork<Item, Result>(
   shared: SharedWork<Item, Result>,
 ): (db: Database, item: Item) => Promise<Result> {
-  const ofDatabase = new WeakMap<Database, (item: Item) => Promise<() => Promise<Result>>>();
+  const workByDatabase = new WeakMap<Database, (item: Item) => Promise<() => Promise<Result>>>();
   const open = (db: Database) =>
     batch<Item, () => Promise<Result>>({
       maxItems: MAX_ITEMS,
@@ -41,8 +41,8 @@ export function sharedWork<Item, Result>(
     });
   const alone = async (db: Database, item: Item) => (await shared.work(db, [item]))[0] as Result;
   return async (db, item) => {
-    const work = ofDatabase.get(db) ?? open(db);
-    ofDatabase.set(db, work);
+    const work = workByDatabase.get(db) ?? open(db);
+    workByDatabase.set(db, work);
     return (await work(item))();
   };
 }

@@ -122,8 +122,8 @@ export type LookupTurns = ReturnType<typeof createLookupTurns>;
 
 /** Limits how many look-ups run at a time. The account with the fewest under way is next. */
 export function createLookupTurns(limits: LookupLimits = LIMITS) {
-  const ofRequests = createFairSemaphore(Number.POSITIVE_INFINITY, limits.perRequest);
-  const ofAccounts = createFairSemaphore(limits.overall, limits.perAccount);
+  const requestTurns = createFairSemaphore(Number.POSITIVE_INFINITY, limits.perRequest);
+  const accountTurns = createFairSemaphore(limits.overall, limits.perAccount);
   return {
     /**
      * @param client whose limits apply; undefined: only the overall limit applies
@@ -131,9 +131,9 @@ export function createLookupTurns(limits: LookupLimits = LIMITS) {
      */
     run<T>(client: LookupClient | undefined, signal: AbortSignal, work: () => Promise<T>) {
       // A name that no customer chose counts by itself, so only the overall limit applies.
-      if (client === undefined) return ofAccounts.run(crypto.randomUUID(), signal, work);
+      if (client === undefined) return accountTurns.run(crypto.randomUUID(), signal, work);
       const { accountId, taskId } = client;
-      return ofRequests.run(taskId, signal, () => ofAccounts.run(accountId, signal, work));
+      return requestTurns.run(taskId, signal, () => accountTurns.run(accountId, signal, work));
     },
   };
 }

@@ -6,7 +6,7 @@ import { ApiError } from '../kernel/errors.ts';
  * are for mailboxes that have none, and the last `paying` of these for accounts that have paid.
  * Limits are not per account: one mailbox can open any number, with plus-addresses.
  */
-const UPLOADS_AT_ONCE = { all: 10, ofMailbox: 3, first: 6, paying: 2 };
+const UPLOADS_AT_ONCE = { all: 10, perMailbox: 3, first: 6, paying: 2 };
 
 /**
  * While all slots are taken, an upload slower than one megabit per second may lose its slot to a
@@ -64,8 +64,8 @@ export function openUploadSlots({
 
 /** How many free slots are reserved for others. */
 function reservedForOthers({ isPaying }: UploadRequester, own: number): number {
-  const { ofMailbox, first, paying, all } = UPLOADS_AT_ONCE;
-  if (own >= ofMailbox) return all;
+  const { perMailbox, first, paying, all } = UPLOADS_AT_ONCE;
+  if (own >= perMailbox) return all;
   if (own > 0) return first;
   return isPaying ? 0 : paying;
 }

@@ -27,16 +27,16 @@ test('a link has its object, its expiry and a valid signature', async () => {
   assert.equal(links.expiryOf('obj_1', paramsOf(link)), NOW_SECONDS + 3600);
 });
 
-test('an input link is the storage’s own if it lasts, and the service’s otherwise', async () => {
+test('an input link is the storage’s own if that works until its expiry', async () => {
   const inputLink = async (presign: Storage['presign']) => {
     const options = { db: database.db, publicUrl: () => 'https://video.test', presign };
     const links = await openLinks({ ...options, deliverySeconds: 60 });
     return links.inputLinkTo('obj_1', NOW_SECONDS, 'image/png');
   };
   const url = 'https://bucket.test/obj_1';
-  assert.equal(await inputLink(async () => ({ url, lasts: true })), url);
+  assert.equal(await inputLink(async () => ({ url, worksUntilExpiry: true })), url);
   const own = /^https:\/\/video\.test\/media\/obj_1\.png\?/;
-  assert.match(await inputLink(async () => ({ url, lasts: false })), own);
+  assert.match(await inputLink(async () => ({ url, worksUntilExpiry: false })), own);
   assert.match(await inputLink(() => Promise.reject(new Error('no credentials'))), own);
   assert.match(await inputLink(undefined), own);
 });

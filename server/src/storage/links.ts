@@ -36,12 +36,12 @@ export async function openLinks(options: {
   return {
     /** Reads the secrets; call it every SECRETS_SECONDS. */
     refresh: secrets.refresh,
-    /** A link to an output, for the delivery time from `nowSeconds` on (the database's clock). */
+    /** A link to an output. Its delivery time begins at `nowSeconds`, by the database's clock. */
     linkTo: (objectId: string, nowSeconds: number): string =>
       link(objectId, { mediaType: 'video/mp4', expires: nowSeconds + options.deliverySeconds }),
     /**
-     * A link to an input, for the provider, which may fetch it hours after the submit: for two days
-     * or more. Some providers check the file name extension, which follows from the media type.
+     * A link to an input. It works for at least two days: the provider may fetch it hours after the
+     * submit. Some providers check the file name extension, which follows from the media type.
      */
     async inputLinkTo(objectId: string, nowSeconds: number, mediaType: string): Promise<string> {
       const seconds = Math.max(options.deliverySeconds, INPUT_SECONDS);
@@ -50,7 +50,7 @@ export async function openLinks(options: {
       const presigned = await options
         .presign?.(objectId, { seconds, mediaType, fileName })
         .catch(() => undefined);
-      if (presigned?.lasts) return presigned.url;
+      if (presigned?.worksUntilExpiry) return presigned.url;
       return link(objectId, { mediaType, expires: nowSeconds + seconds });
     },
     /**

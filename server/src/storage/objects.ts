@@ -128,7 +128,7 @@ export async function registerObject(
 /** A store may finish a write after its caller has given up, but not this much later. */
 const LATE_PUT_MINUTES = 30;
 
-// Also if `deleting` or `deleted`: another worker may have deleted it before its file arrived.
+// Also for a `deleting` or `deleted` object: it may have been deleted before its file arrived.
 const PUT_FAILED = statement(
   'object_put_failed',
   `update stored_objects set state = 'deleting',

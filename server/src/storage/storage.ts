@@ -26,12 +26,12 @@ export interface Storage {
   /**
    * Makes a link that lets anyone read the object; only on a storage that has such links.
    * @param link.fileName what a browser saves it as: letters, digits, `_`, `-` and dots only
-   * @returns `lasts`: whether it works until it expires; temporary credentials may end it earlier
+   * @returns `worksUntilExpiry`: false if temporary credentials may end it earlier
    */
   presign?(
     objectId: string,
     link: { seconds: number; mediaType: string; fileName: string },
-  ): Promise<{ url: string; lasts: boolean }>;
+  ): Promise<{ url: string; worksUntilExpiry: boolean }>;
   /** Makes a link that lets anyone put the object; only on a storage that has such links. */
   presignPut?(
     objectId: string,

@@ -20,7 +20,7 @@ const MANY_TICK_SECONDS = 0.1;
 const PAUSE_SECONDS = 0.5;
 
 /** How many reads may wait at once. A key may send 30 requests a minute. */
-const SLOTS = { ofKey: 20, all: 4000 };
+const SLOTS = { perKey: 20, all: 4000 };
 
 interface WaitingRead {
   taskId: string;
@@ -146,17 +146,17 @@ function openSlots() {
   let all = 0;
   return {
     take(keyId: string): boolean {
-      const ofKey = taken.get(keyId) ?? 0;
-      if (all >= SLOTS.all || ofKey >= SLOTS.ofKey) return false;
+      const takenByKey = taken.get(keyId) ?? 0;
+      if (all >= SLOTS.all || takenByKey >= SLOTS.perKey) return false;
       all += 1;
-      taken.set(keyId, ofKey + 1);
+      taken.set(keyId, takenByKey + 1);
       return true;
     },
     free(keyId: string): void {
-      const ofKey = (taken.get(keyId) ?? 1) - 1;
+      const takenByKey = (taken.get(keyId) ?? 1) - 1;
       all -= 1;
-      if (ofKey === 0) taken.delete(keyId);
-      else taken.set(keyId, ofKey);
+      if (takenByKey === 0) taken.delete(keyId);
+      else taken.set(keyId, takenByKey);
     },
   };
 }

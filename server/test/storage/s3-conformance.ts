@@ -144,6 +144,6 @@ function testS3Start(name: string, bucket: () => Promise<S3Bucket>): void {
 
 async function linkTo(storage: Storage, id: string, seconds = LINK.seconds): Promise<string> {
   const link = await storage.presign?.(id, { ...LINK, seconds });
-  assert.ok(link?.lasts);
+  assert.ok(link?.worksUntilExpiry);
   return link.url;
 }

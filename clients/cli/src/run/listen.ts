@@ -94,8 +94,8 @@ function listeningSecret(): string {
 async function ownEndpoint(client: Framewright): Promise<WebhookEndpoint> {
   const description = `fw listen on ${hostname()}`.slice(0, MAX_DESCRIPTION);
   const { data } = await client.request<WebhookEndpointList>('GET', '/webhooks');
-  const left = data.find((one) => one.description === description && one.disabled_at === null);
-  if (left) return left;
+  const leftover = data.find((one) => one.description === description && one.disabled_at === null);
+  if (leftover) return leftover;
   const body = { events: EVENT_TYPES, description };
   return client.request<WebhookEndpoint>('POST', '/webhooks', { body });
 }

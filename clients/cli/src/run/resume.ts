@@ -42,7 +42,7 @@ async function finishAll(call: Call): Promise<void> {
 
 async function finishOne(idempotencyKey: string, call: Call): Promise<Finished | undefined> {
   const isFree = takeEntry(idempotencyKey);
-  // Its own process may have finished it meanwhile.
+  // The process that began it may have finished it meanwhile.
   const entry = readEntry(idempotencyKey);
   if (!entry) return undefined;
   if (!isFree) {

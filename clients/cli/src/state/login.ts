@@ -37,21 +37,21 @@ export function removeLogin(): boolean {
 export function baseUrlOf(given: string): string {
   if (!/^https?:/.test(given) || !URL.canParse(given)) {
     const message = `The base URL is not an http or https address: "${given}"; nothing was sent.`;
-    throw new Failure('usage', message, { charged: 'no', next: NAMES_SERVICE });
+    throw new Failure('usage', message, { charged: 'no', next: SERVICE_ADVICE });
   }
   const url = new URL(given);
   const folder = url.pathname.replace(/\/+$/, '');
   return url.origin + (folder === '' ? '/api/v1' : folder);
 }
 
-const NAMES_SERVICE = 'fw login --base-url https://video.example.com names the service.';
+const SERVICE_ADVICE = 'fw login --base-url https://video.example.com names the service.';
 
 /** The service for commands that name none. @throws Failure `usage` */
 export function usualBaseUrl(): string {
   const given = env.FRAMEWRIGHT_BASE_URL || stored()?.baseUrl;
   if (given) return baseUrlOf(given);
   const message = 'There is no base URL of a service; nothing was sent.';
-  throw new Failure('usage', message, { charged: 'no', next: NAMES_SERVICE });
+  throw new Failure('usage', message, { charged: 'no', next: SERVICE_ADVICE });
 }
 
 /** @throws Failure `key` if it doesn't look like an API key; the text is not shown */
@@ -76,7 +76,7 @@ export function currentLogin(): Login {
 
 export const isTestKey = ({ apiKey }: Login) => apiKey.startsWith('fw_test_');
 
-/** Tells API keys apart. */
+/** A hash that tells API keys apart. */
 export function markOf({ apiKey }: Login): string {
   return createHash('sha256').update(apiKey).digest('hex').slice(0, 16);
 }

@@ -93,7 +93,7 @@ function columnsWith(reload: () => Promise<void>): Column<ApiKey>[] {
     ...COLUMNS,
     column('', (key) => (
       <RowButtons
-        of={nameOf(key)}
+        row={nameOf(key)}
         on={{
           Edit: () => openDialog(<KeyForm apiKey={key} onSaved={reload} />),
           Revoke: () => askToRevoke(key, reload),

@@ -49,7 +49,7 @@ export function AccountPage({ id }: { id: string }) {
   );
 }
 
-/** A change of credits, with a key that makes repeated clicks book it once. */
+/** A change of credits, booked once for repeated clicks, by its reference. */
 function movementOf(verb: 'credits grant' | 'credits adjust', account: string): Change {
   const reference = `console-${crypto.randomUUID().slice(0, 8)}`;
   return { verb, given: { account }, initial: { reference } };
@@ -104,13 +104,13 @@ function factsOf(account: Account) {
       can be reopened until <DateTime at={eraseAt} />
     </>
   );
-  const ofTasks = tasks.map((row) => `${row.tasks} ${row.phase}`).join(', ') || 'none';
+  const taskCounts = tasks.map((row) => `${row.tasks} ${row.phase}`).join(', ') || 'none';
   return [
     { name: 'Account ID', value: id, mono: true },
     { name: 'State', value: <AccountState account={account} /> },
     { name: 'Created', value: <DateTime at={account.created_at} /> },
     { name: 'Closed by its owner', value: until },
-    { name: 'Tasks', value: <Link href={`/operator/tasks?account=${id}`}>{ofTasks}</Link> },
+    { name: 'Tasks', value: <Link href={`/operator/tasks?account=${id}`}>{taskCounts}</Link> },
     {
       name: 'Orders',
       value: <Link href={`/operator/orders?account=${id}`}>Orders of this account</Link>,
@@ -212,7 +212,7 @@ function passkeysOf(account: string): Column<Account['passkeys'][number]>[] {
       <div class="flex md:justify-end">
         <AskButton
           small
-          of={name}
+          item={name}
           change={{ verb: 'accounts remove-passkey', given: { account, passkey } }}
         >
           Remove

@@ -48,21 +48,21 @@ export function OperatorPage({ onDone = () => {}, ...page }: OperatorPageProps) 
 interface AskButtonProps {
   change: Change | (() => Change);
   /** What it acts on, for screen readers: tells apart buttons with the same word. */
-  of?: string;
+  item?: string;
   look?: 'primary';
   small?: boolean;
   disabled?: boolean;
   children: string;
 }
 
-export function AskButton({ change, of, children, ...look }: AskButtonProps) {
+export function AskButton({ change, item, children, ...look }: AskButtonProps) {
   const onDone = useContext(Done);
   const ask = () =>
     openDialog(
       <VerbDialog change={typeof change === 'function' ? change() : change} onDone={onDone} />,
     );
   return (
-    <Button {...look} aria-label={of === undefined ? undefined : `${children} ${of}`} onClick={ask}>
+    <Button {...look} aria-label={item && `${children} ${item}`} onClick={ask}>
       {children}
     </Button>
   );
@@ -160,8 +160,8 @@ export function Id({ href, id }: { href: string; id: string }) {
 }
 
 /** A link to a row's account: its e-mail address, or its id if erased. */
-export function AccountLink({ of }: { of: { account_id: string; email: string | null } }) {
-  return <Id href={`/operator/accounts/${of.account_id}`} id={of.email ?? of.account_id} />;
+export function AccountLink({ row }: { row: { account_id: string; email: string | null } }) {
+  return <Id href={`/operator/accounts/${row.account_id}`} id={row.email ?? row.account_id} />;
 }
 
 /** A duration in the largest unit that fits, such as `3 h`. */
@@ -216,7 +216,7 @@ export function ListPage<Row extends object>(props: ListPageProps<Row>) {
 
 export const ACCOUNT: Column<{ account_id: string; email: string | null }> = prose(
   'Account',
-  (row) => <AccountLink of={row} />,
+  (row) => <AccountLink row={row} />,
 );
 export const TASK: Column<{ id: string; surface: string }> = column('Task', ({ id, surface }) => (
   <span class="inline-flex flex-wrap items-baseline gap-2">

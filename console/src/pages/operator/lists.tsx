@@ -178,7 +178,7 @@ const COMMANDS: Column<{ name: Change['verb']; summary: string }>[] = [
   column('Command', ({ name }) => <span class="font-medium">{name}</span>),
   prose('What it does', ({ summary }) => summary),
   column('', ({ name }) => (
-    <AskButton small of={name} change={{ verb: name }}>
+    <AskButton small item={name} change={{ verb: name }}>
       Run
     </AskButton>
   )),

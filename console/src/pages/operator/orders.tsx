@@ -24,7 +24,7 @@ export function OrdersPage() {
   return (
     <ListPage
       title="Orders"
-      lead={`${account ? `Of ${account}.` : 'What customers bought.'} ${modeOf(useLoad('/console/api/site').data)}`}
+      lead={`${account ? `Orders of ${account}.` : 'What customers bought.'} ${modeOf(useLoad('/console/api/site').data)}`}
       actions={<AskButton change={FIND}>Find a payment</AskButton>}
       list={useList('/console/api/operator/verbs/orders/list', { query })}
       empty={<Empty title={disputed ? 'No order is disputed' : 'No orders yet'} />}
@@ -71,7 +71,7 @@ const COLUMNS: Column<OrderRow>[] = [
   )),
   ACCOUNT,
   column('', ({ order_id: id }) => (
-    <AskButton small of={id} change={settleOf(id)}>
+    <AskButton small item={id} change={settleOf(id)}>
       Settle
     </AskButton>
   )),
@@ -97,7 +97,7 @@ function Details({ order }: { order: Order }) {
   const facts = [
     { name: 'State', value: <OrderState order={order} /> },
     { name: 'Sold', value: `${order.offer} (${order.kind})` },
-    { name: 'Account', value: <AccountLink of={order} /> },
+    { name: 'Account', value: <AccountLink row={order} /> },
     { name: 'Price', value: money(price) },
     { name: 'Paid, with taxes', value: amount === null ? 'nothing' : money(amount) },
     { name: 'Refunded', value: refunded > 0 ? money(refunded) : null },

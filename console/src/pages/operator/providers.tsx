@@ -67,12 +67,12 @@ const PROVIDERS: Column<Provider>[] = [
   column('', ({ provider, state, is_configured: isConfigured }) => (
     <div class="flex gap-1.5 md:justify-end">
       {state !== 'paused' && isConfigured && (
-        <AskButton small of={provider} change={{ verb: 'providers pause', given: { provider } }}>
+        <AskButton small item={provider} change={{ verb: 'providers pause', given: { provider } }}>
           Pause
         </AskButton>
       )}
       {state !== 'open' && state !== 'refusing' && (
-        <AskButton small of={provider} change={{ verb: 'providers resume', given: { provider } }}>
+        <AskButton small item={provider} change={{ verb: 'providers resume', given: { provider } }}>
           Resume
         </AskButton>
       )}
@@ -136,7 +136,7 @@ const ORPHANS: Column<Orphan>[] = [
     ) : (
       <AskButton
         small
-        of={job_id}
+        item={job_id}
         change={{ verb: 'orphans acknowledge', given: { provider, job_id } }}
       >
         Acknowledge

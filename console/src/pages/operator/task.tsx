@@ -68,7 +68,7 @@ function factsOf(task: Task) {
   const { due_at: due, error_code: error } = task;
   return [
     { name: 'Phase', value: <Phase phase={task.phase} cause={task.held_cause} /> },
-    { name: 'Account', value: <AccountLink of={task} /> },
+    { name: 'Account', value: <AccountLink row={task} /> },
     { name: 'Surface', value: task.surface === 'test' ? <TestMark /> : task.surface },
     { name: 'Provider', value: task.provider },
     { name: 'Credits', value: <Credits value={task.credits} /> },

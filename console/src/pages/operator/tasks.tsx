@@ -35,7 +35,7 @@ export function TasksPage() {
   return (
     <ListPage
       title="Tasks"
-      lead={account && `Of ${account}`}
+      lead={account && `Tasks of ${account}`}
       actions={
         <FindForm
           field={{ label: 'Task', placeholder: 'task_…' }}

@@ -74,7 +74,7 @@ function Lost({ run, error, retry, discard }: ResultProps & { error: ApiFailure 
       </p>
       <p class="mt-2 text-dim">
         Send it: the same request is sent again, for one video and one charge. Discard it: nothing
-        is sent. If it had arrived, its video is under <Link href="/videos">Videos</Link>.
+        is sent. If it did arrive, its video is under <Link href="/videos">Videos</Link>.
       </p>
     </ErrorState>
   );
@@ -85,14 +85,14 @@ function withNote(error: ApiFailure, note: string): ApiFailure {
 }
 
 function Refused({ error, onDismiss }: { error: ApiFailure; onDismiss: () => void }) {
-  const isShort = error.code === 'insufficient_credits';
+  const lacksCredits = error.code === 'insufficient_credits';
   return (
     <ErrorState
       title="Nothing was made"
       error={withNote(error, 'You were not charged.')}
       actions={
         <>
-          {isShort && (
+          {lacksCredits && (
             <ButtonLink look="primary" icon="coins" href="/credits">
               Add credits
             </ButtonLink>
@@ -232,7 +232,7 @@ function Track({ task, size }: { task: ShownTask; size: Size }) {
   );
 }
 
-/** The time since the create, by the service's clock. */
+/** The time since the task was created, by the service's clock. */
 function Elapsed({ task, readAt }: { task: ShownTask; readAt: number }) {
   const isLive = task.status === 'processing';
   const [, tick] = useState(0);
@@ -245,8 +245,8 @@ function Elapsed({ task, readAt }: { task: ShownTask; readAt: number }) {
 
 /** Seconds as `4:05`, or as `1:04:05`. */
 function clockText(seconds: number): string {
-  const two = (value: number) => String(value).padStart(2, '0');
+  const twoDigits = (value: number) => String(value).padStart(2, '0');
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
-  const before = hours > 0 ? `${hours}:${two(minutes)}` : minutes;
-  return `${before}:${two(seconds % 60)}`;
+  const before = hours > 0 ? `${hours}:${twoDigits(minutes)}` : minutes;
+  return `${before}:${twoDigits(seconds % 60)}`;
 }

@@ -35,9 +35,9 @@ export interface Run {
   isResent?: boolean;
 }
 
-/** By mode: requests of one mode are never sent in the other. */
+/** Storage keys by mode: requests of one mode are never sent in the other. */
 const STORED = { live: 'framewright.generation', test: 'framewright.test-generation' };
-/** Older ones are in the gallery. */
+/** How many requests are kept here; older ones are in the gallery. */
 const MOST = 5;
 
 /** The account and mode that the runs belong to. */

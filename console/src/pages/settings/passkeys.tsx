@@ -66,7 +66,7 @@ function columnsWith(onChanged: Changed): Column<PasskeyItem>[] {
     column('Last used', ({ used_at }) => <RelativeTime at={used_at} otherwise="not yet" />),
     column('', (passkey) => (
       <RowButtons
-        of={passkey.name}
+        row={passkey.name}
         on={{
           Rename: () => openDialog(<NamePasskey passkey={passkey} onChanged={onChanged} />),
           Remove: () => askToRemove(passkey, onChanged),

@@ -5,13 +5,13 @@ import { type LoadedList, type Part, useEvery, useList, useListener } from '../.
 import { useMode } from '../../session.tsx';
 import type { Filters } from './filters.tsx';
 
-interface Left {
+interface LeftList {
   parts: Part<VideoItem>[];
   scrollY: number;
 }
 
-/** By mode and history entry. A new window has none, and signing out reloads the page. */
-const left = new Map<string, Left>();
+/** The lists that this page has left, by mode and history entry; signing out forgets them. */
+const leftLists = new Map<string, LeftList>();
 
 /** The key of the current history entry; assigned on first use. */
 function entryKey(): string {
@@ -26,9 +26,9 @@ function entryKey(): string {
 export function useReturningList(filters: Filters): LoadedList<VideoItem> {
   const mode = useMode();
   const [key] = useState(() => `${mode} ${entryKey()}`);
-  const [before] = useState(() => left.get(key));
+  const [before] = useState(() => leftLists.get(key));
   const list = useList('/console/api/tasks', { query: { ...filters, mode } }, before?.parts);
-  const now = useRef<Left>({ parts: [], scrollY: 0 });
+  const now = useRef<LeftList>({ parts: [], scrollY: 0 });
   now.current.parts = list.parts;
   useLayoutEffect(() => {
     if (before) scrollTo(0, before.scrollY);
@@ -39,7 +39,7 @@ export function useReturningList(filters: Filters): LoadedList<VideoItem> {
   useListener(['scroll'], noteScroll);
   useEffect(() => {
     noteScroll();
-    return () => void left.set(key, now.current);
+    return () => void leftLists.set(key, now.current);
   }, []);
   return list;
 }

@@ -40,7 +40,7 @@ export function Deliveries({ endpoint, log, onChanged }: DeliveriesProps) {
     );
   const isSent = isEnabled && endpoint.url !== null;
   const resend = column<Delivery>('', (delivery) => (
-    <RowButtons of={delivery.event_id} on={{ 'Send again': () => sendAgain(delivery) }} />
+    <RowButtons row={delivery.event_id} on={{ 'Send again': () => sendAgain(delivery) }} />
   ));
   const columns = isSent ? [...COLUMNS, resend] : COLUMNS;
   return (

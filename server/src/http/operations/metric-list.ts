@@ -19,16 +19,16 @@ const STEP = [0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300];
 const LONG = [0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3600, 10_800];
 const ITEMS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
-const ofKind =
+const metricKind =
   <Kind extends MetricKind>(kind: Kind) =>
   (labels: string[], help: string) => ({ kind, labels, help });
 
-const counter = ofKind('counter');
-const processGauge = ofKind('process gauge');
-const databaseGauge = ofKind('database gauge');
+const counter = metricKind('counter');
+const processGauge = metricKind('process gauge');
+const databaseGauge = metricKind('database gauge');
 
 function histogram(labels: string[], help: string, buckets: number[]) {
-  return { ...ofKind('histogram')(labels, help), buckets };
+  return { ...metricKind('histogram')(labels, help), buckets };
 }
 
 /** All are explained in docs/operators/metrics.md and have a panel in dashboard.json. */

@@ -70,12 +70,12 @@ async function submit(
 }
 
 function refusalOf(outcome: TestOutcome): SubmitOutcome | undefined {
-  const ofRequest = { kind: 'rejected', fault: 'request' } as const;
+  const rejection = { kind: 'rejected', fault: 'request' } as const;
   switch (outcome) {
     case 'refused':
-      return { ...ofRequest, code: 'content_refused', message: 'The content was refused.' };
+      return { ...rejection, code: 'content_refused', message: 'The content was refused.' };
     case 'media-unreachable':
-      return { ...ofRequest, code: 'invalid_media', message: 'A file could not be downloaded.' };
+      return { ...rejection, code: 'invalid_media', message: 'A file could not be downloaded.' };
     case 'busy': {
       const cause = 'the prompt asks for it';
       return { kind: 'rejected', fault: 'busy', cause, retryAfterSeconds: BUSY_SECONDS };

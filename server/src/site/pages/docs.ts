@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import { WRITTEN_ORIGIN } from 'console/build.ts';
+import { DOCS_ORIGIN } from 'console/build.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../kernel/errors.ts';
 import { noSuchPath } from '../../requests/errors.ts';
@@ -103,7 +103,7 @@ function sender(deps: DocsDeps) {
 export function forInstallation(text: string, { publicUrl, docsEditUrl }: DocsDeps): string {
   const editLink = (_mark: string, file: string) =>
     docsEditUrl === undefined ? '' : `<a href="${docsEditUrl}/${file}">Edit this page</a>`;
-  return text.replaceAll(WRITTEN_ORIGIN, publicUrl()).replace(/<!-- edit (\S+) -->/, editLink);
+  return text.replaceAll(DOCS_ORIGIN, publicUrl()).replace(/<!-- edit (\S+) -->/, editLink);
 }
 
 function fileOf(url: string): string | undefined {

@@ -157,6 +157,6 @@ test('s3: a link of temporary credentials works, and is known to end early', asy
   const storage = await openS3Storage({ ...bucket, credentials: temporary('other') });
   const id = await putBytes(storage, BYTES);
   const link = await storage.presign?.(id, { seconds: 60, mediaType: 'a/b', fileName: 'a' });
-  assert.equal(link?.lasts, false);
+  assert.equal(link?.worksUntilExpiry, false);
   assert.equal((await fetch(link?.url ?? '')).status, 200);
 });

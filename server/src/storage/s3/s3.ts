@@ -55,7 +55,7 @@ function s3Storage(
       at: new Date(Date.now() + client.config.systemClockOffset),
       seconds: Math.floor(Math.min(Math.max(request.seconds, 1), MAX_LINK_SECONDS)),
     });
-    return { url, lasts: !isTemporary };
+    return { url, worksUntilExpiry: !isTemporary };
   };
   const place = (objectId: string) => ({ Bucket: bucket, Key: keyOf(settings, objectId) });
   return {

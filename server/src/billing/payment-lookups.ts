@@ -52,7 +52,7 @@ export async function lookUpPayment(deps: BillingDeps, stripeId: string): Promis
   await answerLookup(deps.db, stripeId, order, answer);
 }
 
-/** While the key is being changed, a worker with the other key may have looked. */
+/** Names the place: while Stripe's key is being replaced, workers may have different keys. */
 function placeOf({ mode, account }: OwnScope): string {
   return `in ${mode} mode${account === null ? '' : ` of ${account}`}, where the worker has looked`;
 }
@@ -71,7 +71,7 @@ async function orderOfInvoice(deps: BillingDeps, id: string): Promise<string> {
   const { parent, status } = await deps.stripe.invoices.retrieve(id);
   const details = parent?.subscription_details;
   const subscription = idOf(details?.subscription);
-  if (!details || subscription === null) throw new Unexplained('it is not of a subscription');
+  if (!details || subscription === null) throw new Unexplained('it belongs to no subscription');
   const named = details.metadata?.subscription ?? null;
   const own = await linkSubscription(deps.db, named, subscription);
   if (own === undefined) throw new Unexplained(`its subscription ${subscription} is unknown here`);
@@ -85,7 +85,7 @@ async function orderOfInvoice(deps: BillingDeps, id: string): Promise<string> {
   );
 }
 
-// Its response may have been lost.
+// If the response that created it at Stripe was lost, an order has no Stripe id.
 const linkOrder = whether<[id: string, stripeId: string, kind: 'pack' | 'reload']>(
   'payment_lookup_link',
   `update orders set stripe_id = coalesce(stripe_id, $2), revision = revision + 1
@@ -101,7 +101,7 @@ async function orderOfIntent(deps: BillingDeps, id: string): Promise<string> {
   if (named !== undefined) {
     const kind = session ? 'pack' : 'reload';
     if (await linkOrder(db, named, session?.id ?? id, kind)) return named;
-    throw new Unexplained(`its order ${named} is unknown here: grant its credits`);
+    throw new Unexplained(`its order ${named} is unknown here: grant the credits by hand`);
   }
   const payment = { type: 'payment_intent', payment_intent: id } as const;
   const { data } = await stripe.invoicePayments.list({ payment, limit: 1 });

@@ -8,13 +8,13 @@ const ID = text('Its id: 1 to 40 characters of a-z, 0-9 and -, such as starter.'
 
 const ID_SHAPE = /^[a-z0-9][a-z0-9-]{0,39}$/;
 
-/** The bounds of an offer; offers are set nowhere else. */
+/** The fields of an offer, with their bounds, which nothing else checks. */
 const TERMS = {
   id: text(ID.about, {
     word: ID.word,
     pattern: [ID_SHAPE, 'must have 1 to 40 characters of a-z, 0-9 and -, such as starter'],
   }),
-  name: text('What customers read.', { word: 'N', max: 80 }),
+  name: text('The name that customers see.', { word: 'N', max: 80 }),
   credits: whole('Credits that the customer gets.', { word: 'C', min: 1, max: 1_000_000_000 }),
   price: whole('Its price in minor units of the currency, such as 990 for 9.90 USD.', {
     word: 'MINOR',
@@ -93,7 +93,7 @@ export const PACKS = {
 
 export const PLANS = {
   'plans set': verb({
-    summary: 'Sell or change a plan of a subscription; subscriptions that exist keep their terms',
+    summary: 'Sell or change a subscription plan; existing subscriptions keep their terms',
     fields: {
       ...TERMS,
       period: optional(choiceOf('How often it is paid; by default each month.', ['month', 'year'])),

@@ -12,7 +12,7 @@ export interface Target {
 export interface HttpClientsSetup {
   url: string;
   clients: number;
-  /** Of our API; or the text of a request to another one, which must get 200. */
+  /** A request to our API; or the text of one to another API, which must get 200. */
   act: 'create' | 'read' | { text: string };
   /** Used in turn, so that no key comes near its rate limit. */
   targets: Target[];

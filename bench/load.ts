@@ -67,7 +67,7 @@ export function spread(values: number[]): Spread {
 export interface Comparison {
   service: Sample;
   floor: Sample;
-  /** Of the rates of each round, since a disturbance of the machine affects both sides alike. */
+  /** The ratio of each round's rates: a disturbance of the machine affects both sides alike. */
   ratio: Spread;
   /** The same of the p99. */
   p99Ratio: Spread;

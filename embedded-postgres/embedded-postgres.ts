@@ -111,7 +111,7 @@ async function joinOrStart(site: Site): Promise<Opened> {
     if (membership === undefined) return start(site);
     const reached = await reach(folder, membership, () => hasGuard(folder));
     if (reached) return { ...reached, membership, startedHere: false, created: false };
-    // It was stopping and is gone: the next round finds no server.
+    // The server was stopping and is gone: the next round finds none.
   }
 }
 

@@ -7,7 +7,7 @@ import { type Quantiles, quantilesOf } from '../load.ts';
 const OUTPUT: TestVideo = { width: 1280, height: 720, seconds: 5, audio: 'with' };
 /** Between a job's acceptance and its end, in seconds. */
 const JOB_SECONDS = 3;
-/** Of service/config.ts, which services of tests have shortened. */
+/** The defaults of config/config.ts, which services of tests have shortened. */
 const DEFAULT_POLLS = { POLL_MIN_SECONDS: '2', POLL_MAX_SECONDS: '15' };
 /** The provider can't reach this host, so only polls tell the service that a job has ended. */
 const WITHOUT_CALLBACKS = { PUBLIC_URL: 'https://callbacks.invalid' };

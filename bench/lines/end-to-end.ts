@@ -27,7 +27,7 @@ const WARM_UP_SECONDS = 2;
 /** How long a side may take to complete the tasks that are left at the end of a round. */
 const DRAIN_SECONDS = 120;
 const KEY_COUNTS = { accounts: 1000, keysEach: 15 };
-/** Of the service and its floor, in turns. */
+/** Rounds of the service and of its floor, in turns. */
 export const END_TO_END = { rounds: 4, seconds: 8 };
 
 /**

@@ -26,7 +26,7 @@ export const MANY_CLIENTS = 128;
 /** So many that no key reaches 30 requests in 60 seconds, and no account's row is the bottleneck. */
 const KEY_COUNTS = { accounts: 1000, keysEach: 30 };
 
-/** Of the reads beside Node's HTTP server alone. */
+/** Rounds of reads, in turns with Node's HTTP server alone. */
 const HTTP_ROUNDS = { count: 3, seconds: 2 };
 /** How long CPU time is measured. */
 const CPU_SECONDS = 3;

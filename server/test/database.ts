@@ -49,7 +49,7 @@ export async function createTestDatabase() {
     POOLER === undefined ? { url } : { url: throughPooler(url, POOLER), pooler: POOLER_STATEMENTS };
   const db = openDatabase({ ...through, connections: 12, log: quiet, statementSeconds: 30 });
   return {
-    /** Of Postgres itself. */
+    /** The address of Postgres itself. */
     url,
     db,
     /** Sets how far `clock_now()` is ahead of the machine's clock. */
@@ -89,7 +89,7 @@ let shared: ReturnType<typeof openServer> | undefined;
 /** How many databases of this process are open. */
 let databases = 0;
 
-/** Of the runner's server; the one connection does not keep the process alive. */
+/** Opens the runner's server; the one connection does not keep the process alive. */
 async function openServer() {
   const given = process.env.FRAMEWRIGHT_TEST_SERVER;
   const server = given === undefined ? await openTestServer() : undefined;

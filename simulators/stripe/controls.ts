@@ -9,7 +9,7 @@ import { endSubscription, payByHand, renew } from './subscriptions.ts';
 interface ControlBody {
   id?: string;
   amount?: number;
-  /** Of a dispute. */
+  /** The status that a dispute gets. */
   status?: DisputeStatus;
   succeeds?: boolean;
 }
@@ -25,7 +25,7 @@ const LISTED = [
 
 type Control = (state: State, body: ControlBody & { id: string }) => unknown;
 
-/** By name; the response to one that returns nothing is `done`. */
+/** The control calls by name; the response to one that returns nothing is `done`. */
 const CONTROLS: Record<string, Control> = {
   objects: (state) =>
     LISTED.flatMap((kind) => state.all(kind)).map(({ id, object, status }) => {

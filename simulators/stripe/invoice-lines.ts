@@ -7,7 +7,7 @@ interface Wanted {
   quantity?: number;
   /** Without discounts; below zero: what is given back of a period. */
   amount: number;
-  /** Its discount; by default that of the coupon. */
+  /** The line's discount; by default that of the coupon. */
   off?: number;
   period: { start: number; end: number };
   coupon?: Coupon | undefined;

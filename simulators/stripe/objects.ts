@@ -15,11 +15,11 @@ interface Customer extends Base {
   invoice_settings: { default_payment_method: string | null };
   /** Below zero: what the next invoices take first. Above: what the next invoice charges too. */
   balance: number;
-  /** It can still be read, and nothing else. */
+  /** A deleted customer can still be read, but not used. */
   deleted?: true;
-  /** Not of Stripe: what its invoices are discounted by from now on. */
+  /** Our own field: what its invoices are discounted by from now on. */
   coupon?: Coupon | undefined;
-  /** Not of Stripe: what its invoices are taxed with, on top of their prices. */
+  /** Our own field: what its invoices are taxed with, on top of their prices. */
   tax_percent?: number;
 }
 
@@ -39,7 +39,7 @@ export interface PaymentMethod extends Base {
   object: 'payment_method';
   /** null: it was removed, and can't be charged any more. */
   customer: string | null;
-  /** Not of Stripe: whether the bank declines it from now on. */
+  /** Our own field: whether the bank declines it from now on. */
   declines: boolean;
 }
 
@@ -70,7 +70,7 @@ export interface CheckoutSession extends Base {
   url: string | null;
   success_url: string;
   cancel_url: string;
-  /** Not of Stripe: what is sold, and what its payment or subscription gets. */
+  /** Our own field: what is sold, and what its payment or subscription gets. */
   item: { name: string; price: string | null };
   inner_metadata: Metadata;
   saves_card: boolean;
@@ -157,7 +157,7 @@ export interface Subscription extends Base {
       current_period_end: number;
     }>;
   };
-  /** Not of Stripe: what was charged for the present period, or for its rest from this start. */
+  /** Our own field: what was charged for the present period, or for its rest from this start. */
   debit?: { amount: number; off: number; start: number; coupon: Coupon | undefined };
 }
 
@@ -217,7 +217,7 @@ export interface InvoicePayment {
 interface PortalConfiguration extends Base {
   object: 'billing_portal.configuration';
   active: boolean;
-  /** Not of Stripe: which changes wait for the end of the period. */
+  /** Our own field: which changes wait for the end of the period. */
   at_period_end: string[];
 }
 

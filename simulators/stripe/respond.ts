@@ -48,13 +48,13 @@ export function openModes(emit: Emit) {
  * `saved-500`: Stripe saves a 500 under its Idempotency-Key, and repeats it. Whether it is done,
  * see `isDone`.
  * `conflict`: 409, another call with its key is in progress. `rate-limit`: 429. `outage`: a 500.
- * Of these three nothing is done, and nothing is saved.
+ * In these three cases nothing is done, and nothing is saved.
  */
 export interface Fault {
   kind: 'lost' | 'saved-500' | 'conflict' | 'rate-limit' | 'outage';
   /** Such as `POST customers`; without it, any writing call. */
   call?: string;
-  /** Of a saved 500: whether its work is done all the same. */
+  /** Whether the work of a saved 500 is done all the same. */
   isDone?: boolean;
 }
 

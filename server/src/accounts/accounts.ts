@@ -95,7 +95,7 @@ export async function requireNotErased(db: Queryable, accountId: string): Promis
 }
 
 /**
- * Its API keys work again, unless revoked or expired.
+ * Enables an account. Its API keys work again, unless revoked or expired.
  * @returns false if it was not disabled
  * @throws UsageError if the account was erased
  */

@@ -43,16 +43,16 @@ export interface CancelBegun {
   task_id: string;
   phase: Phase;
   cancel: 'done' | 'requested';
-  /** False if it was already cancelled or requested. */
+  /** False if the cancel was done or requested before. */
   changed: boolean;
 }
 
 /**
- * Cancels a task, or requests it. Before its submit, the task fails and is refunded. After
- * acceptance, a worker asks the provider to cancel the job, and the task ends as the job does.
- * While a submit is under way or its outcome is unknown, nothing can be cancelled: there may be a
- * job.
- * @param options.alsoHeldOutcome also ask the provider if the task is held for its outcome
+ * Cancels a task, or requests that a worker does. Before its submit, the task fails and is
+ * refunded. After acceptance, a worker asks the provider to cancel the job, and the task ends as
+ * the job does. While a submit is under way or its outcome is unknown, nothing can be cancelled:
+ * there may be a job.
+ * @param options.alsoHeldOutcome whether a task that is held for its outcome counts as accepted
  * @throws NotCancellable; UsageError when there is no such task
  */
 export async function beginCancel(
@@ -105,7 +105,7 @@ export function providerResponse(db: Database, taskId: string, signal: AbortSign
   });
 }
 
-/** For the provider's reply and the end of the task. */
+/** How long a customer's cancel waits for the provider's reply and the end of the task. */
 const WAIT_SECONDS = 10;
 const RETRY_AFTER_SECONDS = 5;
 
@@ -136,7 +136,7 @@ export async function cancelOwn(
   const signal = AbortSignal.any([stopping, AbortSignal.timeout(WAIT_SECONDS * 1000)]);
   // Wait for a submit under way: its outcome decides.
   const begun = await lookFor(signal, () => beginUnlessSubmitting(db, task.id));
-  if (begun === undefined) throw submitting();
+  if (begun === undefined) throw submitUnderWay();
   if (begun === 'archiving') return outcome(db, task, 'video_is_finished');
   if (begun.cancel === 'done') return outcome(db, task, null);
   const response = await providerResponse(db, task.id, signal);
@@ -161,7 +161,7 @@ async function beginUnlessSubmitting(
   }
 }
 
-function submitting(): ApiError {
+function submitUnderWay(): ApiError {
   const message = 'The task is being submitted at this moment. Send the request again.';
   const details = { reason: 'submitting' };
   return new ApiError('service_busy', message, { details, retryAfterSeconds: RETRY_AFTER_SECONDS });

@@ -182,7 +182,7 @@ function absence(
   return { outcome, by: 'assumption', found: { ...found, assumed_absent_after_hours: hours } };
 }
 
-/** By the database's clock and by this process's, because the database's may have jumped. */
+/** Asks the database's clock and this process's, because the database's may have jumped. */
 function isSubmitOver(
   deps: FindDeps,
   task: Task,
@@ -203,7 +203,7 @@ const MAX_ATTEMPTS = 10_000;
 type FirstSeen = ReturnType<typeof createFirstSeen>;
 
 /**
- * By a monotonic clock, because the database's may jump.
+ * Remembers first times by a monotonic clock, because the database's may jump.
  * @param monotonic milliseconds by a clock of this process that never goes back
  */
 export function createFirstSeen(monotonic: () => number) {

@@ -27,7 +27,7 @@ export function createConnections() {
 
   /**
    * Closes a connection whose bytes are not HTTP. If an earlier request still awaits its response,
-   * the client would mistake the error for it, so it gets its own response instead.
+   * that is sent instead: the client would mistake an error for it.
    */
   function refuseBroken({ code }: { code?: string }, socket: Socket): void {
     if (lingering.isDiscarding(socket)) return;
@@ -36,7 +36,7 @@ export function createConnections() {
     else if (!last || isOver(last)) refuse(socket);
     else if (last.request.complete) closeAfter(last.response, socket);
     else if (last.response.writableEnded)
-      lingering.close(socket); // refused before its body broke
+      lingering.close(socket); // it was refused before its body broke
     // Node assigns the socket to a response once all earlier responses have been sent.
     else if (last.response.socket === null) socket.destroy();
     else refuse(socket);
@@ -147,7 +147,7 @@ declare module 'fastify' {
 /**
  * Ends requests whose body takes longer than their route allows: Node has one limit for all routes.
  * @param refuse responds and closes the connection. Not called while an earlier request of the
- *   connection awaits its response: the client would mistake this one for it.
+ *   connection awaits its response, for which the client would mistake this one.
  */
 export function limitBodyTime(app: FastifyInstance, refuse: (socket: Socket) => void): void {
   app.addHook('onRequest', (request, reply, done) => {

@@ -10,7 +10,7 @@ export type ChildOutcome =
   | { kind: 'timed_out' }
   | { kind: 'out_of_memory' }
   | { kind: 'aborted' }
-  /** It ended without a result: by a signal (SIGSEGV, ...), or by itself when `signal` is null. */
+  /** Ended without a result: by a signal (SIGSEGV, ...), or by itself when `signal` is null. */
   | { kind: 'crashed'; signal: NodeJS.Signals | null; cause: string };
 
 export interface ChildProgram {

@@ -46,7 +46,7 @@ export type LotBook = ReturnType<typeof openLotBook>;
 /** The lots of one balance, and what has changed since they were read. */
 export function openLotBook(lots: readonly Lot[]) {
   return {
-    /** By name: at least all lots that have available or reserved credits. */
+    /** At least all lots that have available or reserved credits, by name. */
     lots: new Map(lots.map((lot) => [lot.name, lot])),
     /** What each task's reserve took from lots, by task: at least the tasks to be settled. */
     takenBy: new Map<string, readonly LotMovement[]>(),
@@ -55,7 +55,7 @@ export function openLotBook(lots: readonly Lot[]) {
   };
 }
 
-/** With the kind of credits if they are promotional. */
+/** The task that a reference names, with the kind of credits if they are promotional. */
 export function taskOf({ reference }: Pick<LoggedTransfer, 'reference'>): string {
   return reference.slice(reference.indexOf(':') + 1);
 }

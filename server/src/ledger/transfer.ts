@@ -131,7 +131,7 @@ export interface Booked {
 }
 
 /**
- * @returns the transfers in the given order
+ * @returns what was booked, in the given order
  * @throws Error when an account has no balance of the kind; pg's DatabaseError
  *   (`violatedConstraint`) when a reference was used or a balance would fall below zero
  */

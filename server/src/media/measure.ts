@@ -108,7 +108,7 @@ async function observed(kind: string, measure: () => Promise<Measurement>): Prom
   }
 }
 
-/** Also decides whether the child may go on: a refused file may have harmed it. */
+/** Whether the child may go on: a file that was refused may have harmed it. */
 function isMeasured(result: unknown): boolean {
   return Object(result).kind === 'measured';
 }

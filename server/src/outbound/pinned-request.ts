@@ -15,7 +15,7 @@ export interface RequestRules extends HostRules {
   lookupTurns: LookupTurns;
   /** Certificates (PEM) trusted instead of the system's and `NODE_EXTRA_CA_CERTS`. */
   ca?: string | undefined;
-  /** For a look-up once it has its turn, and again for connecting, TLS included. */
+  /** The longest time for a look-up that has its turn, and again for connecting, TLS included. */
   connectTimeoutSeconds: number;
   /** From the connection to the end of the response's headers, interim responses included. */
   headersTimeoutSeconds: number;
@@ -37,8 +37,8 @@ interface PinnedRequest {
 
 /**
  * Requests one checked URL, without following a redirect. The connection is made to one of the
- * checked addresses, so a second answer of DNS (rebinding) has no effect; an idle one was made to
- * the same addresses. If its host has closed an idle one, the request is made again.
+ * checked addresses, so a second answer of DNS (rebinding) has no effect. An idle connection is
+ * used if it was made to the same addresses; if its host has closed it, a new one is made.
  * @throws OutboundError not_public; network errors of Node and undici, for `failureOf`
  */
 export async function requestPinned(

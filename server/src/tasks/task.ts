@@ -141,7 +141,7 @@ export const TASK_OF_CALLER = {
        and tasks.surface = caller.surface`,
 } as const;
 
-/** In no particular order. */
+/** Reads tasks, in no particular order. */
 export const readTasks = query<[ids: string[]], Task>(
   'task_read',
   `select ${TASK_COLUMNS} from tasks where id = any($1)`,

@@ -41,7 +41,7 @@ export function openWakeUps(deps: { url: string; db: Database; log: Log }) {
     await deps.db.query(NOTIFY, [`${sender} ${wakeUp}`]);
   }, deps.log);
   return {
-    /** Wakes the workers of all processes, the own ones at once. Call it after the commit. */
+    /** Wakes the workers of all processes, this one's at once. Call it after the commit. */
     send,
     /**
      * Calls `handle` for each wake-up of any process. After a reconnect it calls it once per kind,

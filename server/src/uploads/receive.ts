@@ -26,7 +26,7 @@ export interface Received {
   bytes: Readable;
   /** The Content-Length. */
   sizeBytes: number;
-  /** By the Content-Type; the bytes decide. */
+  /** What the Content-Type says; the bytes decide. */
   expected: 'image' | 'video';
   signal: AbortSignal;
 }

@@ -51,7 +51,7 @@ interface NotArrived {
 
 /**
  * Makes the presigned uploads whose files have arrived usable.
- * @returns the ones still awaited
+ * @returns the uploads that are still awaited
  * @throws ApiError `service_busy` when the storage does not respond
  */
 async function acceptArrived(

@@ -211,7 +211,7 @@ export interface Expectation {
 /** Half a frame at 24 frames a second. */
 const DURATION_TOLERANCE_SECONDS = 1 / 48;
 
-/** Each difference as one short sentence. */
+/** How a video differs from the request; each difference is one short sentence. */
 export function outputDifferences(asked: Expectation, facts: MediaFacts): string[] {
   if (facts.kind !== 'video') return ['it is not a video'];
   const size = frameSize(asked.resolution, asked.aspectRatio);

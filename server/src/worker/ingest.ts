@@ -164,7 +164,7 @@ async function download({ guardedFetch }: IngestDeps, { task, input, budget, sig
 }
 
 /**
- * Its bytes count against the same budget.
+ * Opens an upload. Its bytes count against the budget of the task's downloads.
  * @throws MediaRefused when the account no longer has the upload; OutboundError `too_large`
  */
 async function openUpload(

@@ -97,8 +97,8 @@ export function createClaimRules(options: {
       }
     },
     /**
-     * Its own and, for tasks not yet submitted, those that no worker has: the submit step ends
-     * these as not accepted.
+     * The providers whose tasks a pool claims: this worker's own and, for tasks not yet submitted,
+     * those that no worker has. The submit step ends these tasks as not accepted.
      */
     providers(pool: WorkerPool) {
       return pool === 'submit' || pool === 'ingest' ? [...own, ...unserved()] : own;

@@ -157,7 +157,7 @@ type Calls<Resource> = {
     : Calls<Resource[Name]>;
 };
 
-/** Those of a process that gets other answers to these calls to Stripe. */
+/** The deps of a process that gets other answers to these calls to Stripe. */
 export function withCalls(deps: BillingDeps, calls: Calls<BillingDeps['stripe']>): BillingDeps {
   return { ...deps, stripe: overlaid(deps.stripe, calls) };
 }
@@ -187,7 +187,7 @@ export function auditAfterwards(
 }
 
 interface Options {
-  /** Of the simulator: a number from 0, below 1. */
+  /** The simulator's random numbers, from 0 to below 1. */
   chance?: () => number;
   /** How often a call to Stripe is sent again. */
   retries?: number;
@@ -201,7 +201,7 @@ async function openParts({ retries, log = quiet, ...options }: Options) {
   const simulator = await startSimulatedStripe(options);
   const secret = WEBHOOK_SECRET;
   const publicUrl = () => 'http://website.test';
-  /** Those of a process with another key of Stripe, such as `sk_live_1`, on the same database. */
+  /** The deps of a process with another Stripe key, such as `sk_live_1`, on the same database. */
   const depsOf = async (secretKey: string): Promise<BillingDeps> => {
     const settings = { secretKey, webhookSecret: secret, baseUrl: simulator.url };
     const scope = scopeOfKey(secretKey);

@@ -18,7 +18,7 @@ import { openFaultProxy } from './fault-proxy.ts';
 /** How many videos are made while the network fails and the clients are killed. */
 export const VIDEOS = LONG ? 200 : 10;
 
-/** Of video-2.0-mini, 480p, 4 seconds. */
+/** The price of video-2.0-mini, 480p, 4 seconds. */
 const PRICE = 60;
 
 /** The share of the requests that get a fault. */

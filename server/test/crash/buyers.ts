@@ -5,7 +5,7 @@ import { type ApiResponse, client, send } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { type CrashFixture, VIDEO_CREDITS } from './crash-fixture.ts';
 
-/** Of a video that is made on the website; the other credits are paid. */
+/** The promotional part of a video on the website; its other credits are paid. */
 const PROMOTIONAL_CREDITS = 25;
 
 /** A new account whose credits cover exactly one video. */

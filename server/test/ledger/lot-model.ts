@@ -6,7 +6,7 @@ interface Unit {
   grant: number;
   /** In days of the model's clock; Infinity if it never expires. */
   expiresAt: number;
-  /** Of units that expire at the same time, the older ones go first. */
+  /** Older units go first among those that expire at the same time. */
   age: number;
   isGrace: boolean;
   state: 'available' | 'reserved' | 'spent' | 'gone';

@@ -17,12 +17,12 @@ function programsOf(page: string, language: string): string[] {
 interface Walk {
   /** Where the commands run; it gets what the pages ask for. */
   folder: string;
-  /** Of the service. */
+  /** The service's address. */
   url: string;
   key: string;
   /** In place of the port on the page of webhooks. */
   receiverPort: number;
-  /** Of the service, for operator commands. */
+  /** The service's variables, for operator commands. */
   env: Record<string, string>;
 }
 

@@ -56,7 +56,7 @@ function pooled({ DATABASE_URL: url, DATABASE_DIRECT_URL: direct }: Record<strin
 
 type Ports = Record<'PORT' | 'METRICS_PORT', string>;
 
-/** Of a start: an embedded database that is new takes longest. */
+/** The longest start: an embedded database that is new takes longest. */
 const START_SECONDS = 120;
 
 /**

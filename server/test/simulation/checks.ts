@@ -28,7 +28,7 @@ interface TaskEnd {
   is_bound: boolean;
   /** How often it entered a final phase. */
   ends: number;
-  /** Of the API: how often it ended or was held, less its events. On the website: none. */
+  /** On the API, how often it ended or was held, less its events; on the website, 0. */
   missing_events: number;
   /** Whether an endpoint got more events of it. */
   has_extra_events: boolean;

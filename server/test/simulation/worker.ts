@@ -121,7 +121,7 @@ const NEXT_DUE = statement(
    from tasks where due_at is not null order by in_seconds, id`,
 );
 
-/** By then every job is past its limit, and every find past the provider's lag. */
+/** After this time, every job is past its limit, and every find past the provider's lag. */
 const SETTLING_SECONDS = 420;
 /** A task that is still held after so many steps stays held. */
 const HELD_STEPS = 2;

@@ -26,7 +26,7 @@ interface OwnTask {
   createdAt?: string;
   /** How it has ended; it is in work if this is not given. */
   ended?: 'completed' | FailureCode;
-  /** Of a completed task. */
+  /** The video of a completed task. */
   video?: Buffer;
   poster?: Buffer;
 }

@@ -51,7 +51,7 @@ export function creditsOfInvoices(invoices: InvoiceWithLines[], terms: Terms): P
   });
 }
 
-/** In the order in which Stripe applied the customer's balance. */
+/** Sorts invoices as Stripe applied the customer's balance to them. */
 function byTime(invoices: InvoiceWithLines[]): InvoiceWithLines[] {
   const time = ({ status_transitions: at, created }: InvoiceWithLines) =>
     at.finalized_at ?? created;
@@ -156,7 +156,7 @@ function periodLines(invoices: InvoiceWithLines[], subscription: string | null) 
 }
 
 /**
- * By time, as Stripe computes the amount. A trial costs and brings nothing. A period that no line
+ * A share by time, as in Stripe's amount. A trial costs and brings nothing. A period that no line
  * started has the plan's calendar length: the seller chose the renewal day.
  */
 function shareOfPeriod(

@@ -59,7 +59,7 @@ async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
   return rows;
 }
 
-/** A migration that this program lacks must say that one this old works (`oldest-program`). */
+/** Accepts a migration that this program lacks only if it lets so old a program work. */
 function refuseNewerSchema(files: readonly MigrationFile[], applied: AppliedMigration[]): void {
   const own = new Set(files.map(({ name }) => name));
   const program = numberOf(files.at(-1)?.name ?? '0000');

@@ -31,7 +31,7 @@ function histogram(labels: string[], help: string, buckets: number[]) {
   return { ...metricKind('histogram')(labels, help), buckets };
 }
 
-/** All are explained in docs/operators/metrics.md and have a panel in dashboard.json. */
+/** Each is explained in docs/operators/metrics.md and has a panel in dashboard.json. */
 export const METRICS = {
   framewright_tasks: databaseGauge(['phase'], 'Tasks that have not ended, by phase'),
   framewright_oldest_task_seconds: databaseGauge(

@@ -147,7 +147,7 @@ function isOffered(choice: PosterChoice, frame: Frame, atSeconds: number): boole
   }
 }
 
-/** By keyframes only one that is no plain area: a frame after it may be better. */
+/** If only keyframes were decoded, a plain area is no poster: a frame after it may be better. */
 async function posterOf(
   choice: PosterChoice | null,
   frames: DecodedFrames,

@@ -1,6 +1,6 @@
 import { queryColumn } from '../../database/database.ts';
 
-// An erasure needs an account that is disabled for a minute and has no live task.
+// An erasure needs an account that has been disabled for a minute and has no live task.
 /** The closed accounts whose personal data can be erased now. */
 export const dueDeletions = queryColumn<[], string>(
   'deletion_due',

@@ -82,7 +82,7 @@ interface Records {
   record: { task: TaskRow } & TaskLists;
 }
 
-/** Its lists are oldest first; rows have further columns. @throws UsageError: no such task */
+/** A task's record; its lists are oldest first. @throws UsageError when there is no such task */
 export async function showTask(db: Queryable, id: string): Promise<TaskDetails> {
   const [row] = await db.query<Records>(READ, [id]);
   if (!row) throw missingTask(id);

@@ -14,8 +14,8 @@ const CancelRefusalSchema = Type.Object({ status: Type.Enum(['ALREADY_COMPLETED'
 const ResultSchema = Type.Object({ video: Type.Object({ url: Type.String() }) });
 
 /**
- * Of a result whose request failed: the model refused its input, or it was cancelled (499). A 5xx
- * may be temporary: it counts as a failure only if the status call named an error.
+ * Statuses of a result whose request failed: the model refused its input, or it was cancelled
+ * (499). A 5xx may be temporary: it counts as a failure only if the status call named an error.
  */
 const RESULT_FAILURES = new Set([400, 413, 422, 499]);
 

@@ -30,7 +30,7 @@ export interface Issuer {
   identify(parameters: URLSearchParams, start: SignInStart): Promise<OutsideIdentity>;
 }
 
-/** As in the website's paths. */
+/** An issuer's name in the website's paths. */
 export type IssuerName = 'github' | 'google' | 'oidc';
 
 export class IdentityRefused extends Error {

@@ -38,7 +38,7 @@ function kindOf(overview: CreditOverview, kind: CreditKind) {
   return { available, reserved, owed: debt };
 }
 
-/** One may trigger a mail, the other calls Stripe. */
+/** The limit of both settings: low-balance may trigger a mail, auto-reload calls Stripe. */
 const CHANGES = { max: 20, seconds: 600 };
 
 const CREDITS = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });

@@ -78,7 +78,7 @@ export function taskCreator(deps: CreateDeps): (checked: CheckedRequest) => Prom
     if (mayWait(checked) || lanes.has(accountOf(checked))) return undefined;
     return createWithoutWaiting(checked).catch((error: unknown) => {
       if (error instanceof ApiError) throw error;
-      // It may have committed.
+      // The create may have committed.
       if (isDatabaseUnavailable(error)) throw failedCreate(deps.log, error);
       deps.log.warn(
         { err: error },

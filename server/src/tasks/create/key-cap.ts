@@ -13,7 +13,7 @@ const SPENT_THIS_MONTH = statement(
    from unnest($1::text[]) as k (id)`,
 );
 
-/** By key; this calendar month (UTC), reserves minus refunds. */
+/** What each key spent this calendar month (UTC): reserves minus refunds. */
 export async function spentThisMonth(
   db: Queryable,
   keyIds: string[],

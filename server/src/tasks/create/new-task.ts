@@ -87,8 +87,8 @@ const INSERT = namedStatement(
 );
 
 /**
- * Due at once.
- * @returns them in the given order
+ * Inserts tasks that are due at once.
+ * @returns their rows, in the given order
  */
 export async function insertTasks(
   tx: Transaction,

@@ -97,7 +97,7 @@ async function happen({ fixture }: World, random: Random, life: Lived): Promise<
   }
 }
 
-/** By the card, or in parts because the card is declined. */
+/** Renews the plan: by the card, or in parts because the card is declined. */
 function renewSomehow(random: Random, { state, customer, stripe, plan, bought }: Lived): void {
   declineCard(state, customer, random.chance(0.4));
   renew(state, stripe);

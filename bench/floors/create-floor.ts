@@ -1,4 +1,5 @@
 /** A program that runs the service's create transactions without HTTP. */
+import { BUILT_IN } from '../../server/src/catalog/catalog.ts';
 import { priceOf } from '../../server/src/catalog/price.ts';
 import { openDatabase } from '../../server/src/database/database.ts';
 import { createLog } from '../../server/src/kernel/log.ts';
@@ -28,7 +29,7 @@ serveRequests<CreateFloorSetup, { seconds: number }, Sample>(async (setup) => {
   const wakeUps = openWakeUps({ url, db, log });
   const deps = { db, wakeUps, log, providerName: 'local', createWaitSeconds: 0 };
   const fingerprint = fingerprintOf({ prompt: REQUEST.prompt, model: REQUEST.model });
-  const price = priceOf(REQUEST);
+  const price = priceOf(BUILT_IN, REQUEST, new Date());
   if (!price) throw new Error('the request has no price');
   let turn = 0;
   const act = async () => {

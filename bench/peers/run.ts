@@ -6,6 +6,7 @@ import { mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { createAccount } from '../../server/src/accounts/accounts.ts';
 import { createKey } from '../../server/src/accounts/api-keys.ts';
+import { BUILT_IN } from '../../server/src/catalog/catalog.ts';
 import { priceOf } from '../../server/src/catalog/price.ts';
 import { balances, grant } from '../../server/src/ledger/ledger.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
@@ -131,7 +132,7 @@ function printCompared(what: string, { service, floor: peer, ratio }: Comparison
 
 /** One account with ten keys, since a key may send 30 requests in 60 seconds. */
 async function overspendOurs({ db }: BenchSetup, { url }: RunningService): Promise<string> {
-  const credits = priceOf({ ...BODY, ...DEFAULTS })?.credits ?? 0;
+  const credits = priceOf(BUILT_IN, { ...BODY, ...DEFAULTS }, new Date())?.credits ?? 0;
   const accountId = await createAccount(db, `${crypto.randomUUID()}@example.com`);
   const grantOfTen = { accountId, credits: credits * BUDGET, kind: 'paid' } as const;
   await grant(db, { ...grantOfTen, reference: crypto.randomUUID() });

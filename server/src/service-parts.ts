@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { type Billing, learnAccount, openStripe, scopeOfKey } from './billing/stripe-client.ts';
+import { BUILT_IN } from './catalog/catalog.ts';
 import type { Config } from './config/config.ts';
 import { followDatabaseClock } from './database/clock.ts';
 import type { Metrics } from './http/operations/metrics.ts';
@@ -98,6 +99,7 @@ async function openShared(config: Config, opened: Opened, closers: Closers) {
     /** For customers' webhooks. */
     webhookPost: open(webhookHosts),
   };
+  const now = await followDatabaseClock({ db, log, signal });
   const billing = await openBilling(config, { db, log, publicUrl });
   if (billing) {
     every(ACCOUNT_SECONDS, 'asking for the account of Stripe', () => learnAccount(billing));
@@ -117,6 +119,8 @@ async function openShared(config: Config, opened: Opened, closers: Closers) {
     ...fetches,
     breaker: createProviderBreaker({ db, log }),
     waiting: createWaiting({ db, log }),
+    catalog: { current: () => BUILT_IN },
+    now,
     mailer,
     /** undefined: nothing is on sale. */
     billing,
@@ -141,12 +145,10 @@ async function openProviders(
   const { db, log, resultFetch, breaker } = shared;
   const following = new AbortController();
   closers.push(async () => following.abort());
-  const now = await followDatabaseClock({ db, log, signal: following.signal });
   await breaker.follow(following.signal);
   const providers = await createProviders(config.configuredProviders, {
     ...shared,
     guardedFetch: resultFetch,
-    now,
     submitTimeoutSeconds: config.submitTimeoutSeconds,
   });
   closers.push(async () => {

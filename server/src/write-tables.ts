@@ -1,8 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { REQUESTS_PER_WINDOW, WINDOW_SECONDS } from './accounts/key-gate.ts';
+import { BUILT_IN } from './catalog/catalog.ts';
 import * as limits from './catalog/limits.ts';
-import { MODELS, RESOLUTIONS } from './catalog/models.ts';
-import { PRICE_TABLE } from './catalog/price.ts';
+import { RESOLUTIONS } from './catalog/models.ts';
+import { ratesAt } from './catalog/price.ts';
 import { usageOf } from './cli/help.ts';
 import { METRICS } from './http/operations/metric-list.ts';
 import { MAX_WAIT_SECONDS } from './http/public/get-task.ts';
@@ -25,11 +26,11 @@ function table(head: Row, rows: Row[]): string {
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-function prices(rates: 'standard' | 'referenced'): string {
+function prices(kind: 'standard' | 'referenced'): string {
   const head = ['Credits per second', ...RESOLUTIONS];
-  const rows = MODELS.map((model) => [
+  const rows = Object.entries(ratesAt(BUILT_IN, new Date(0))[kind]).map(([model, rates]) => [
     `\`${model}\``,
-    ...RESOLUTIONS.map((resolution) => PRICE_TABLE[rates][model][resolution] ?? '–'),
+    ...RESOLUTIONS.map((resolution) => rates[resolution] ?? '–'),
   ]);
   return table(head, rows);
 }

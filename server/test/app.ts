@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { createKey } from '../src/accounts/api-keys.ts';
+import { BUILT_IN } from '../src/catalog/catalog.ts';
 import { type AppDeps, createApp } from '../src/http/app.ts';
 import { openScratchDirectory } from '../src/kernel/scratch-directory.ts';
 import { createMeasurer } from '../src/media/measure.ts';
@@ -18,7 +19,8 @@ import { temporaryFolder } from './temporary-folder.ts';
 /** The HTTP server of the service on its own database. There is no worker: tasks stay as created. */
 export type TestApp = Awaited<ReturnType<typeof openTestApp>>;
 
-interface TestAppOptions extends Partial<Pick<AppDeps, 'storage' | 'deliveryMode'>> {
+interface TestAppOptions
+  extends Partial<Pick<AppDeps, 'storage' | 'deliveryMode' | 'catalog' | 'now'>> {
   /** How uploads are received, if not as the service does. */
   uploads?: Partial<UploadDeps>;
   deliverySeconds?: number;
@@ -57,6 +59,8 @@ export async function openTestApp(options: TestAppOptions = {}) {
     providers: new Map(),
     waiting: createWaiting({ db, log: quiet }),
     clientHosts: { allow: new Set() },
+    catalog: options.catalog ?? { current: () => BUILT_IN },
+    now: options.now ?? (() => Date.now()),
     webhookHosts: {
       allow: new Set(),
       ports: [

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { catalogWith, NOVA } from '../../test/catalogs.ts';
 import { requestOf } from '../../test/requests.ts';
+import { BUILT_IN, type CatalogModel } from './catalog.ts';
 import { RESOLUTIONS } from './models.ts';
-import { PRICE_TABLE, priceOf } from './price.ts';
+import { type PricedRequest, priceAfter, priceOf as priceAtTime, priceVersionAt } from './price.ts';
 import type { GenerationRequest } from './request.ts';
+
+const priceOf = (request: PricedRequest) => priceAtTime(BUILT_IN, request, new Date());
 
 const PLAIN = requestOf({ prompt: 'a lighthouse at dawn' });
 
@@ -46,6 +50,36 @@ test('each model and resolution has the price of the contract, or is not offered
   }
 });
 
+test('a price holds from its date on, and the last that was set for a date counts', () => {
+  const day = (n: number) => new Date(Date.UTC(2027, 0, n));
+  const cost = (version: number, n: number, rate: number) => {
+    return { version, from: day(n), standard: { '480p': rate }, referenced: {} } as const;
+  };
+  const model: CatalogModel = {
+    ...NOVA,
+    prices: [cost(2, 1, 10), cost(4, 9, 30), cost(3, 20, 5), cost(6, 20, 40)],
+  };
+  const at = { ...PLAIN, model: NOVA.name, resolution: '480p', duration: 4 } as const;
+  const catalog = catalogWith(model);
+  const seen = [day(0), day(1), new Date(+day(9) - 1), day(9), day(19), day(20)].map((now) => {
+    const price = priceAtTime(catalog, at, now);
+    return [price?.version, price?.credits, priceAfter(model, now)?.version];
+  });
+  assert.deepEqual(seen, [
+    [2, 40, 2],
+    [2, 40, 4],
+    [2, 40, 4],
+    [4, 120, 6],
+    [4, 120, 6],
+    [6, 160, undefined],
+  ]);
+  assert.deepEqual(
+    [0, 1, 9, 20].map((n) => priceVersionAt(catalog, day(n))),
+    [1, 2, 3, 5],
+  );
+  assert.equal(priceVersionAt(BUILT_IN, day(1)), 1);
+});
+
 test('reference images do not change the price', () => {
   const mode = 'media-to-video' as const;
   const images = { ...PLAIN, mode, reference_image_urls: ['https://media.example/a.png'] };
@@ -58,7 +92,7 @@ test('a second of output and a second of reference video cost the same', async (
     fc.property(seconds, fc.integer({ min: 4, max: 15 }), (durations, duration) => {
       const total = durations.reduce((sum, one) => sum + one, duration);
       const price = priceOf(withVideos(durations, { duration, model: 'video-2.0-mini' }));
-      assert.deepEqual(price, { credits: total * 20, version: PRICE_TABLE.version });
+      assert.deepEqual(price, { credits: total * 20, version: 1 });
     }),
   );
 });

@@ -1,28 +1,14 @@
-import type { Model, Resolution } from './models.ts';
+import {
+  type Catalog,
+  type CatalogModel,
+  modelNamed,
+  offeredModels,
+  type PriceVersion,
+  type Rates,
+} from './catalog.ts';
+import type { Resolution } from './models.ts';
 
-type Rates = Record<Model, Partial<Record<Resolution, number>>>;
-
-/**
- * Credits per second by model and output resolution (contract, "Credit pricing"). A request with
- * reference videos has the `referenced` rates; its seconds are those of the output plus those of
- * the reference videos. If you change a number, increase the version: a task keeps the price and
- * version that it was created with (C12).
- */
-export const PRICE_TABLE: { version: number; standard: Rates; referenced: Rates } = {
-  version: 1,
-  standard: {
-    'video-2.0': { '480p': 30, '720p': 60, '1080p': 150, '4k': 350 },
-    'video-2.0-fast': { '480p': 25, '720p': 50 },
-    'video-2.0-mini': { '480p': 15, '720p': 30 },
-  },
-  referenced: {
-    'video-2.0': { '480p': 20, '720p': 40, '1080p': 100, '4k': 200 },
-    'video-2.0-fast': { '480p': 15, '720p': 30 },
-    'video-2.0-mini': { '480p': 10, '720p': 20 },
-  },
-};
-
-/** A price in credits, and the version of the table that it comes from. */
+/** A price in credits, and the version of the model's price that it comes from. */
 export interface Price {
   credits: number;
   version: number;
@@ -30,27 +16,67 @@ export interface Price {
 
 /** The fields of a request that decide its price. Seconds are whole. */
 export interface PricedRequest {
-  model: Model;
+  model: string;
   resolution: Resolution;
   duration: number;
-  reference_video_urls: readonly string[];
   reference_video_durations?: readonly number[] | undefined;
 }
 
-/** `creditsPerSecond` is undefined when the model does not offer the resolution. */
-export function priceParts(request: PricedRequest) {
-  const rates = request.reference_video_urls.length > 0 ? 'referenced' : 'standard';
-  return {
-    creditsPerSecond: PRICE_TABLE[rates][request.model][request.resolution],
-    outputSeconds: request.duration,
-    referenceSeconds: (request.reference_video_durations ?? []).reduce((a, b) => a + b, 0),
-  };
+/** The price that holds at a time. */
+export function priceAt({ prices }: CatalogModel, at: Date): PriceVersion {
+  return prices.findLast(({ from }) => from <= at) ?? prices[0];
 }
 
-/** By the declared seconds. @returns undefined when the model does not offer the resolution */
-export function priceOf(request: PricedRequest): Price | undefined {
-  const { creditsPerSecond, outputSeconds, referenceSeconds } = priceParts(request);
-  if (creditsPerSecond === undefined) return undefined;
-  const credits = (outputSeconds + referenceSeconds) * creditsPerSecond;
-  return { credits, version: PRICE_TABLE.version };
+/** The next price that is announced: the latest that was set for its date. */
+export function priceAfter({ prices }: CatalogModel, at: Date): PriceVersion | undefined {
+  const next = prices.find(({ from }) => from > at);
+  return next && prices.findLast(({ from }) => Number(from) === Number(next.from));
+}
+
+/** The seconds that are charged, as declared. */
+export function secondsOf(request: Pick<PricedRequest, 'duration' | 'reference_video_durations'>) {
+  const referenced = request.reference_video_durations ?? [];
+  return { output: request.duration, reference: referenced.reduce((a, b) => a + b, 0) };
+}
+
+/**
+ * What a request costs by one price version. A request with reference videos has the `referenced`
+ * rates; its seconds are those of the output plus those of the reference videos.
+ * @returns undefined when the model does not offer the resolution
+ */
+export function creditsBy(price: PriceVersion, request: PricedRequest): number | undefined {
+  const { output, reference } = secondsOf(request);
+  const rates = reference > 0 ? price.referenced : price.standard;
+  const creditsPerSecond = rates[request.resolution];
+  return creditsPerSecond && (output + reference) * creditsPerSecond;
+}
+
+/**
+ * The price of a request that is created at this time.
+ * @returns undefined when the model does not offer the resolution
+ */
+export function priceOf(catalog: Catalog, request: PricedRequest, at: Date): Price | undefined {
+  const model = modelNamed(catalog, request.model);
+  if (!model) return undefined;
+  const price = priceAt(model, at);
+  const credits = creditsBy(price, request);
+  return credits === undefined ? undefined : { credits, version: price.version };
+}
+
+/** A number that grows whenever a price begins to hold. */
+export function priceVersionAt({ models }: Catalog, at: Date): number {
+  const changes = models.flatMap(({ prices }) => prices.filter(({ version }) => version > 1));
+  return 1 + changes.filter(({ from }) => from <= at).length;
+}
+
+/** The rates of the offered models at a time, by their names. */
+export function ratesAt(catalog: Catalog, at: Date) {
+  const prices = offeredModels(catalog).map((model) => ({ model, price: priceAt(model, at) }));
+  const ratesOf = (kind: 'standard' | 'referenced'): Record<string, Rates> =>
+    Object.fromEntries(prices.map(({ model, price }) => [model.name, price[kind]]));
+  return {
+    version: priceVersionAt(catalog, at),
+    standard: ratesOf('standard'),
+    referenced: ratesOf('referenced'),
+  };
 }

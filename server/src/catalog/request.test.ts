@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { catalogWith, NOVA } from '../../test/catalogs.ts';
 import { requestOf } from '../../test/requests.ts';
 import { ApiError } from '../kernel/errors.ts';
+import { BUILT_IN } from './catalog.ts';
 import { MODES, type Mode } from './models.ts';
 import { checkRequest, type GenerationRequest, inputsOf, storedUrl } from './request.ts';
 
@@ -17,10 +19,14 @@ const MEDIA = {
 };
 type MediaField = keyof typeof MEDIA;
 
+function rules(allow: string[] = [], catalog = BUILT_IN) {
+  return { hosts: { allow: new Set(allow) }, catalog, at: new Date() };
+}
+
 /** The details of the request's 400; undefined when the request is accepted. */
-function refusal(wish: Partial<GenerationRequest>, allow: string[] = []) {
+function refusal(wish: Partial<GenerationRequest>, allow: string[] = [], catalog = BUILT_IN) {
   try {
-    checkRequest({ ...PLAIN, ...wish }, { allow: new Set(allow) });
+    checkRequest({ ...PLAIN, ...wish }, rules(allow, catalog));
     return undefined;
   } catch (error) {
     assert.ok(error instanceof ApiError);
@@ -141,8 +147,37 @@ test('a resolution that the model does not offer is refused; the details have bo
   }
 });
 
+test('what an added model lacks is refused, also as a default; the details have what it offers', () => {
+  const model = NOVA.name;
+  const refused = (wish: Partial<GenerationRequest>, catalog = catalogWith(NOVA)) =>
+    refusal({ model, resolution: '480p', ...wish }, [], catalog);
+  assert.equal(refused({}), undefined);
+  const notOffered = { reason: 'not_offered', model };
+  const { reference_image_urls: _, image_url, end_image_url: __, ...videos } = MEDIA;
+  const lacks: [Partial<GenerationRequest>, object][] = [
+    [{ resolution: '720p' }, { resolution: '720p', offered: ['480p'] }],
+    [{ duration: 6 }, { duration: 6, offered: [5, 10] }],
+    [{ aspect_ratio: 'adaptive' }, { aspect_ratio: 'adaptive', offered: ['16:9', '9:16'] }],
+    [
+      { mode: 'image-to-video', image_url },
+      { mode: 'image-to-video', offered: NOVA.modes },
+    ],
+  ];
+  for (const [wish, details] of lacks) {
+    const [field] = Object.keys(wish);
+    assert.deepEqual(refused(wish), { field, ...notOffered, ...details });
+  }
+  const field = 'reference_video_urls';
+  const details = refused({ mode: 'media-to-video', ...videos });
+  assert.deepEqual(details, { field, ...notOffered, offered: [] });
+  const allowedValues = BUILT_IN.models.map(({ name }) => name);
+  const unknown = { field: 'model', reason: 'not_one_of', allowedValues };
+  assert.deepEqual(refused({}, catalogWith({ ...NOVA, state: 'retired' })), unknown);
+  assert.equal(refused({}, catalogWith({ ...NOVA, state: 'hidden' })), undefined);
+});
+
 test('checking a valid request returns its price', () => {
-  assert.deepEqual(checkRequest(PLAIN, { allow: new Set() }), { credits: 250, version: 1 });
+  assert.deepEqual(checkRequest(PLAIN, rules()), { credits: 250, version: 1 });
 });
 
 test('the inputs of a request come in the order of its fields, videos with their seconds', () => {

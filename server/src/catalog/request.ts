@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { type ErrorDetails, invalidRequest } from '../kernel/errors.ts';
 import { checkUrl, type HostRules } from '../outbound/addresses.ts';
 import { OutboundError } from '../outbound/refusal.ts';
+import { type Catalog, type CatalogModel, modelNamed, offeredNames } from './catalog.ts';
 import {
   DURATION_SECONDS,
   PROMPT_CHARACTERS,
@@ -11,8 +12,9 @@ import {
   TOTAL_REFERENCE_SECONDS,
   URL_CHARACTERS,
 } from './limits.ts';
-import { ASPECT_RATIOS, MODELS, MODES, RESOLUTIONS } from './models.ts';
-import { type Price, priceOf } from './price.ts';
+import { modelSchema } from './model-schema.ts';
+import { MODES, REQUEST_RATIOS, RESOLUTIONS } from './models.ts';
+import { type Price, type PricedRequest, priceAt, priceOf } from './price.ts';
 
 type Bounds = Record<'min' | 'max', number>;
 
@@ -41,11 +43,11 @@ export const GenerationBodySchema = Type.Object(
       }),
     ),
     model: Type.Optional(
-      Type.Enum(MODELS, { default: 'video-2.0-fast', description: 'GET /models has their prices' }),
+      modelSchema({ default: 'video-2.0-fast', description: 'GET /models has their prices' }),
     ),
     prompt: Type.String({ ...lengthIn(PROMPT_CHARACTERS), description: 'What the video shows' }),
     aspect_ratio: Type.Optional(
-      Type.Enum([...ASPECT_RATIOS, 'adaptive'], {
+      Type.Enum(REQUEST_RATIOS, {
         default: '16:9',
         description:
           'Width to height. adaptive: the ratio nearest to the first image or video, else 16:9',
@@ -258,21 +260,76 @@ export function storedUrl(url: string, publicUrl: string): string {
   return given.href.startsWith(own.href) ? UPLOAD + given.href.slice(own.href.length) : url;
 }
 
+/** What a request is checked against. */
+interface CheckRules {
+  /** Whose URLs it may name. */
+  hosts: HostRules;
+  catalog: Catalog;
+  /** When it came, which decides its price. */
+  at: Date;
+}
+
 /**
  * Checks the rules that the schema can't express: those of the mode, of the durations and of the
- * URLs (without a DNS lookup), and that the model offers the resolution.
+ * URLs (without a DNS lookup), and that the model offers what is asked for.
  * @returns the price
  * @throws ApiError `invalid_request` that names the field
  */
-export function checkRequest(request: GenerationRequest, hosts: HostRules): Price {
+export function checkRequest(request: GenerationRequest, rules: CheckRules): Price {
+  const model = requireModel(rules.catalog, request.model);
   checkMode(request);
   checkDurations(request);
-  checkUrls(request, hosts);
-  const price = priceOf(request);
+  checkUrls(request, rules.hosts);
+  requireOffer(model, 'mode', model.modes, request);
+  requireOffer(model, 'aspect_ratio', model.aspectRatios, request);
+  return requirePrice(request, rules);
+}
+
+/**
+ * The price of a request.
+ * @throws ApiError `invalid_request` when the model does not make such a video
+ */
+export function requirePrice(
+  request: PricedRequest,
+  { catalog, at }: Pick<CheckRules, 'catalog' | 'at'>,
+): Price {
+  const model = requireModel(catalog, request.model);
+  requireOffer(model, 'duration', model.durations, request);
+  const { standard, referenced } = priceAt(model, at);
+  requireOffer(
+    model,
+    'resolution',
+    RESOLUTIONS.filter((one) => one in standard),
+    request,
+  );
+  const price = priceOf(catalog, request, at);
   if (price) return price;
-  const { model, resolution } = request;
-  const message = `${model} does not offer ${resolution}.`;
-  return refuse('resolution', 'not_offered', message, { model, resolution });
+  const message = `${model.name} does not offer reference videos.`;
+  const offered = Object.keys(referenced);
+  return refuse('reference_video_urls', 'not_offered', message, { model: model.name, offered });
+}
+
+/** A retired model gets the error of a model that does not exist. */
+function requireModel(catalog: Catalog, name: string): CatalogModel {
+  const model = modelNamed(catalog, name);
+  if (model && model.state !== 'retired') return model;
+  const allowedValues = offeredNames(catalog);
+  const message = `model must be one of ${allowedValues.join(', ')}.`;
+  return refuse('model', 'not_one_of', message, { allowedValues });
+}
+
+function requireOffer<Field extends 'mode' | 'aspect_ratio' | 'duration' | 'resolution'>(
+  { name: model, source }: CatalogModel,
+  field: Field,
+  offered: readonly GenerationRequest[Field][],
+  request: Pick<GenerationRequest, Field>,
+): void {
+  const value = request[field];
+  if (offered.includes(value)) return;
+  const message = `${model} does not offer ${value}${field === 'duration' ? ' seconds' : ''}.`;
+  // The contract's models have the details of the contract's version 1.
+  const more = source === 'built-in' ? {} : { offered };
+  refuse(field, 'not_offered', message, { model, [field]: value, ...more });
 }
 
 /** A file that the client names and the service copies. */

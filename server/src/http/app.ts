@@ -4,6 +4,8 @@ import {
   type FastifyServerOptions,
   fastify,
 } from 'fastify';
+import type { Catalog } from '../catalog/catalog.ts';
+import { hasModels, requestSchema, withoutHidden } from '../catalog/model-schema.ts';
 import { newId } from '../kernel/ids.ts';
 import { type Log, redact } from '../kernel/log.ts';
 import { handleError, malformed, noSuchPath, wrongMethod } from '../requests/errors.ts';
@@ -50,7 +52,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     http: { requireHostHeader: false }, // or Node responds, without our error envelope
     ajv: {
       customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true },
-      onCreate: compileWhenUsed,
+      onCreate: (ajv) => compileWhenUsed(ajv, deps.catalog),
     },
   });
   app.setErrorHandler((error: Error, request, reply) =>
@@ -65,12 +67,12 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   await app.register(publicApi, { prefix: API_PREFIX, deps });
   mediaRoute(app, deps);
   await app.register((callbacks) => callbackRoute(callbacks, deps));
-  const { publicUrl, waiting } = deps;
+  const { publicUrl, waiting, catalog, now } = deps;
   await app.register(async (mcp) => mcpRoute(mcp, { publicUrl, stopping: waiting.stopping }));
   if (deps.site) await app.register(deps.site);
   app.get('/openapi.json', async () => {
     const { describePublicApi } = await import('./openapi/openapi.ts'); // rarely read
-    return describePublicApi();
+    return describePublicApi(catalog.current(), new Date(now()));
   });
   return app;
 }
@@ -177,20 +179,37 @@ function patternOf(url: string): RegExp {
 type Ajv = Parameters<NonNullable<NonNullable<FastifyServerOptions['ajv']>['onCreate']>>[0];
 
 /** A function compiled by Ajv; it keeps the errors of its last call beside it. */
-interface Validate {
+interface Validate extends Pick<ReturnType<Ajv['compile']>, 'errors'> {
   (data: unknown): unknown;
-  errors?: unknown;
 }
 
-/** Compiles each schema on first use: all of them would take a fifth of the CPU of a start. */
-function compileWhenUsed(ajv: Ajv): void {
+/**
+ * Compiles each schema on first use: all of them would take a fifth of the CPU of a start. One that
+ * has models is compiled again after the catalog has changed.
+ */
+function compileWhenUsed(ajv: Ajv, catalog: AppDeps['catalog']): void {
   const compile: (schema: object) => Validate = ajv.compile.bind(ajv);
   const compileLater = (schema: object): Validate => {
     let compiled: Validate | undefined;
     const validate: Validate = (data) => {
-      compiled ??= compile(schema);
+      compiled ??= hasModels(schema) ? compileForModels(schema) : compile(schema);
       const isValid = compiled(data);
-      validate.errors = compiled.errors;
+      validate.errors = compiled.errors ?? null;
+      return isValid;
+    };
+    return validate;
+  };
+  const compileForModels = (schema: object): Validate => {
+    let made: { by: Catalog; schema: object; compiled: Validate } | undefined;
+    const validate: Validate = (data) => {
+      const by = catalog.current();
+      if (made?.by !== by) {
+        if (made) ajv.removeSchema(made.schema);
+        const own = requestSchema(schema, by);
+        made = { by, schema: own, compiled: compile(own) };
+      }
+      const isValid = made.compiled(data);
+      validate.errors = withoutHidden(made.compiled.errors ?? [], by);
       return isValid;
     };
     return validate;

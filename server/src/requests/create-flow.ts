@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { windowFullError } from '../accounts/key-gate.ts';
+import type { CatalogDeps } from '../catalog/catalog.ts';
 import type { Price } from '../catalog/price.ts';
 import { checkRequest, type GenerationRequest, withUploads } from '../catalog/request.ts';
 import { testOutcomeOf } from '../catalog/test-outcomes.ts';
@@ -25,7 +26,7 @@ import { type ArrivalDeps, requireUploads } from '../uploads/uploads.ts';
 import { fingerprintOf, type Json } from './bodies.ts';
 import { inRequest, inSpanOf, spanOf } from './spans.ts';
 
-export interface PricingDeps extends ArrivalDeps {
+export interface PricingDeps extends ArrivalDeps, CatalogDeps {
   clientHosts: HostRules;
   publicUrl(): string;
 }
@@ -41,7 +42,9 @@ export async function priceRequest(
   body: GenerationRequest,
 ): Promise<{ price: Price; request: GenerationRequest }> {
   const request = withUploads(body, deps.publicUrl());
-  const price = checkRequest(request, deps.clientHosts);
+  const catalog = deps.catalog.current();
+  const rules = { hosts: deps.clientHosts, catalog, at: new Date(deps.now()) };
+  const price = checkRequest(request, rules);
   await requireUploads(deps, accountId, request);
   return { price, request };
 }

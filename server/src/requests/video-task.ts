@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { MODELS, MODES } from '../catalog/models.ts';
+import { modelSchema } from '../catalog/model-schema.ts';
+import { MODES } from '../catalog/models.ts';
 import type { Links } from '../storage/links.ts';
 import { FAILURE_CODES, type PublicColumns } from '../tasks/task.ts';
 
@@ -41,7 +42,7 @@ export const VideoTaskSchema = Type.Object(
     status: Type.Enum(['processing', 'completed', 'failed'], {
       description: 'completed and failed are final',
     }),
-    model: Type.Enum(MODELS, { description: 'The model of the request' }),
+    model: modelSchema({ description: 'The model of the request' }),
     mode: Type.Enum(MODES, { description: 'The mode of the request' }),
     credits_used: Type.Integer({ minimum: 0, description: 'Credits charged for the task' }),
     credits_refunded: Type.Integer({ minimum: 0, description: 'Credits returned to the balance' }),

@@ -1,4 +1,5 @@
-import { PRICE_TABLE } from '../catalog/price.ts';
+import type { CatalogDeps } from '../catalog/catalog.ts';
+import { ratesAt } from '../catalog/price.ts';
 import { passkeyHost } from '../sign-in/check-passkey.ts';
 import type { Issuer, IssuerName } from '../sign-in/issuers/issuer.ts';
 import { readCookie, SESSION_COOKIE } from './auth/cookies.ts';
@@ -6,11 +7,9 @@ import { onSale } from './billing/credits.ts';
 import type { BillingSiteDeps } from './billing/stripe-work.ts';
 import { type ResultOf, siteRoute } from './route.ts';
 
-type CreditRates = Record<string, Partial<Record<string, number>>>;
-
 export type About = ResultOf<typeof getAbout>;
 
-export interface AboutDeps extends BillingSiteDeps {
+export interface AboutDeps extends BillingSiteDeps, CatalogDeps {
   publicUrl(): string;
   issuers: ReadonlyMap<IssuerName, Issuer>;
   signupCredits: number;
@@ -27,7 +26,7 @@ export const getAbout = siteRoute('GET /console/api/site', {
       has_session: readCookie(request, publicUrl, SESSION_COOKIE) !== undefined,
       api_url: `${publicUrl}/api/v1`,
       /** Credits per second by model and resolution; `referenced`: with reference videos. */
-      prices: PRICE_TABLE as { version: number; standard: CreditRates; referenced: CreditRates },
+      prices: ratesAt(deps.catalog.current(), new Date(deps.now())),
       sign_in: {
         passkeys: passkeyHost(publicUrl) !== undefined,
         github: deps.issuers.has('github'),

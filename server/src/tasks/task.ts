@@ -1,4 +1,4 @@
-import type { AspectRatio, Mode, Model } from '../catalog/models.ts';
+import type { AspectRatio, Mode } from '../catalog/models.ts';
 import type { GenerationRequest } from '../catalog/request.ts';
 import { type Queryable, query, queryFirst } from '../database/database.ts';
 import type { OutputReference, ProviderInput } from '../providers/provider.ts';
@@ -129,7 +129,7 @@ export type PublicColumns = Pick<
   | 'created_at'
   | 'updated_at'
   | 'now_seconds'
-> & { model: Model; mode: Mode };
+> & { model: string; mode: Mode };
 
 /** SQL for the admission query: the named task, if it belongs to the caller. */
 export const TASK_OF_CALLER = {

@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { filesOf, GUIDES } from '../../../console/docs/contents.ts';
-import { PRICE_TABLE } from '../../src/catalog/price.ts';
+import { BUILT_IN } from '../../src/catalog/catalog.ts';
+import { ratesAt } from '../../src/catalog/price.ts';
 import { newWebhookSecret, signatureHeaders } from '../../src/webhooks/signature.ts';
 import { longTest } from '../long.ts';
 import { ROOT } from '../repository/sources.ts';
@@ -71,10 +72,10 @@ test('each member of the JSON on pages is one that openapi.json or ERRORS.md has
 });
 
 test('the prices in sentences are those of the table', () => {
-  const { standard, referenced } = PRICE_TABLE;
-  const fast = standard['video-2.0-fast']['720p'] ?? 0;
-  const alone = standard['video-2.0']['1080p'] ?? 0;
-  const beside = referenced['video-2.0']['1080p'] ?? 0;
+  const { standard, referenced } = ratesAt(BUILT_IN, new Date());
+  const fast = standard['video-2.0-fast']?.['720p'] ?? 0;
+  const alone = standard['video-2.0']?.['1080p'] ?? 0;
+  const beside = referenced['video-2.0']?.['1080p'] ?? 0;
   const number = (value: number) => value.toLocaleString('en');
   const pages = ['quickstart', 'prices', 'test-keys'].map((page) => `docs/customers/${page}.md`);
   const text = pages.map(read).join(' ').replaceAll(/[`*]/g, '').replaceAll(/\s+/g, ' ');

@@ -1,5 +1,8 @@
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import { type FastifySchema, fastify } from 'fastify';
+import { BUILT_IN, type Catalog, offeredNames } from '../../catalog/catalog.ts';
+import { withModels } from '../../catalog/model-schema.ts';
+import { modelsResponse } from '../public/list-models.ts';
 import { API_PREFIX, ENDPOINTS } from '../public/public-api.ts';
 import { ErrorSchema } from '../public/schemas.ts';
 import { WebhookEventSchema } from '../public/webhook-shapes.ts';
@@ -7,19 +10,36 @@ import { withComponents } from './components.ts';
 import { exampleErrors } from './example-errors.ts';
 import { LINKS } from './links.ts';
 
-/** Builds the OpenAPI document of all endpoints, without a database or a running service. */
-export async function describePublicApi(): Promise<object> {
+/**
+ * Builds the OpenAPI document of all endpoints, without a database or a running service, with the
+ * models that a catalog offers at a time.
+ */
+export async function describePublicApi(catalog: Catalog, at: Date): Promise<object> {
   const app = fastify();
   await app.register(swagger, openApiOptions());
   for (const { description } of ENDPOINTS) {
     const url = API_PREFIX + description.url;
-    const links = LINKS[description.schema.operationId ?? ''] ?? {};
-    app.route({ ...description, url, links, handler: refuseToServe });
+    const { operationId = '', response } = description.schema;
+    const links = LINKS[operationId] ?? {};
+    const models = { ...Object(response), 200: modelsResponse(catalog, at) };
+    const schema = {
+      ...description.schema,
+      ...(operationId === 'listModels' && { response: models }),
+    };
+    app.route({ ...description, schema, url, links, handler: refuseToServe });
   }
   await app.ready();
   const document = { ...app.swagger(), webhooks: WEBHOOKS };
   await app.close();
-  return withComponents(document);
+  return withCatalog(withComponents(document), catalog);
+}
+
+/** Of tasks, any model can be read: also one that is hidden or retired. */
+function withCatalog(document: object, catalog: Catalog): object {
+  if (catalog.models.length > BUILT_IN.models.length) {
+    delete Object(document).components.schemas.VideoTask.properties.model.enum;
+  }
+  return withModels(document, offeredNames(catalog));
 }
 
 function refuseToServe(): never {

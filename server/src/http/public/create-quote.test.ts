@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { openTestApp, type TestCustomer } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { sql } from '../../../test/task-fixtures.ts';
-import { MODELS, MODES, RESOLUTIONS } from '../../catalog/models.ts';
+import { BUILT_IN_MODELS, MODES, RESOLUTIONS } from '../../catalog/models.ts';
 import { grant } from '../../ledger/ledger.ts';
 
 const api = await openTestApp();
@@ -63,7 +63,7 @@ const body = fc.record(
   {
     prompt: fc.constantFrom('a lighthouse', 'no'),
     mode: fc.constantFrom(...MODES),
-    model: fc.constantFrom(...MODELS),
+    model: fc.constantFrom(...BUILT_IN_MODELS),
     resolution: fc.constantFrom(...RESOLUTIONS),
     duration: fc.integer({ min: 3, max: 16 }),
     image_url: url,

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { CAP_OF_CALLER } from '../../accounts/api-keys.ts';
 import type { KeyGate } from '../../accounts/key-gate.ts';
-import { priceParts } from '../../catalog/price.ts';
+import { secondsOf } from '../../catalog/price.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
 import { availableNow, BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
@@ -80,12 +80,12 @@ export const createQuote = endpoint<
         const { accountId, surface } = callerOf(request);
         const { price } = await priceRequest(deps, accountId, body);
         const { available, spendable } = await read(request);
-        const parts = priceParts(body);
+        const { output, reference } = secondsOf(body);
         return {
           credits: price.credits,
-          credits_per_second: parts.creditsPerSecond,
-          output_seconds: parts.outputSeconds,
-          reference_seconds: parts.referenceSeconds,
+          credits_per_second: price.credits / (output + reference),
+          output_seconds: output,
+          reference_seconds: reference,
           available_credits: available,
           enough: spendable >= price.credits && !simulatesInsufficientCredits(surface, body),
         };

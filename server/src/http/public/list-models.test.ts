@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { openTestApp, parseResponse } from '../../../test/app.ts';
-import { MODELS, RESOLUTIONS } from '../../catalog/models.ts';
+import { BUILT_IN_MODELS, RESOLUTIONS } from '../../catalog/models.ts';
 
 const api = await openTestApp();
 after(() => api.close());
@@ -16,7 +16,7 @@ test('the models need no API key, and each price is what a create reserves', asy
   assert.match(String(headers['x-request-id']), /^req_/);
   assert.deepEqual(
     body.data.map(({ id }: { id: string }) => id),
-    MODELS,
+    BUILT_IN_MODELS,
   );
   const customer = await api.customer(1_000_000);
   for (const { id: model, resolutions, credits_per_second: rates } of body.data) {

@@ -1,29 +1,64 @@
 import { createHash } from 'node:crypto';
 import { type TSchema, Type } from 'typebox';
+import {
+  ALL_DURATIONS,
+  BUILT_IN,
+  type Catalog,
+  type CatalogDeps,
+  type CatalogModel,
+  type ModelRates,
+  NOTICE_SECONDS,
+  offeredModels,
+} from '../../catalog/catalog.ts';
 import * as limits from '../../catalog/limits.ts';
-import { ASPECT_RATIOS, MODELS, MODES, RESOLUTIONS } from '../../catalog/models.ts';
-import { PRICE_TABLE } from '../../catalog/price.ts';
+import { MODES, REQUEST_RATIOS } from '../../catalog/models.ts';
+import { priceAfter, priceAt, priceVersionAt } from '../../catalog/price.ts';
 import { MODE_FIELDS, REQUIRED_FIELDS } from '../../catalog/request.ts';
 import { PIXEL_BOUNDS } from '../../media/measure.ts';
 import { endpoint } from './endpoint.ts';
 
 /** What a create may ask for and its price, built from the constants that its checks use. */
-const CATALOG = {
-  data: MODELS.map((id) => ({
-    id,
-    resolutions: RESOLUTIONS.filter((one) => one in PRICE_TABLE.standard[id]),
-    credits_per_second: {
-      standard: PRICE_TABLE.standard[id],
-      referenced: PRICE_TABLE.referenced[id],
-    },
-  })),
-  price_version: PRICE_TABLE.version,
+function modelsAt(catalog: Catalog, at: Date) {
+  return {
+    data: offeredModels(catalog).map((model) => {
+      const price = priceAt(model, at);
+      const next = priceAfter(model, at);
+      return {
+        id: model.name,
+        ...differencesOf(model),
+        resolutions: Object.keys(price.standard),
+        credits_per_second: ratesOf(price),
+        ...(next && {
+          next_price: { from: next.from.toISOString(), credits_per_second: ratesOf(next) },
+        }),
+      };
+    }),
+    price_version: priceVersionAt(catalog, at),
+    ...LIMITS,
+  };
+}
+
+const ratesOf = ({ standard, referenced }: ModelRates) => ({ standard, referenced });
+
+/** What a model has instead of the values of all: none for the contract's. */
+function differencesOf({ name, title, modes, durations, aspectRatios, audio, seed }: CatalogModel) {
+  return {
+    ...(title !== name && { title }),
+    ...(modes.length < MODES.length && { modes }),
+    ...(durations.length < ALL_DURATIONS.length && { durations }),
+    ...(aspectRatios.length < REQUEST_RATIOS.length && { aspect_ratios: aspectRatios }),
+    ...(!audio && { audio }),
+    ...(!seed && { seed }),
+  };
+}
+
+const LIMITS = {
   modes: MODES.map((id) => ({
     id,
     accepts: MODE_FIELDS[id],
     requires_one_of: REQUIRED_FIELDS[id],
   })),
-  aspect_ratios: [...ASPECT_RATIOS, 'adaptive'],
+  aspect_ratios: REQUEST_RATIOS,
   prompt_characters: limits.PROMPT_CHARACTERS,
   duration_seconds: limits.DURATION_SECONDS,
   media: {
@@ -38,18 +73,18 @@ const CATALOG = {
   },
 };
 
-const BODY = JSON.stringify(CATALOG);
-const ETAG = `"${createHash('sha256').update(BODY).digest('base64url').slice(0, 22)}"`;
-
-/** How long clients may cache it; a new price is known after this time. */
-const FRESH_SECONDS = 300;
-
 const DESCRIPTIONS: Record<string, string> = {
   data: 'Each model',
   id: 'Its name in a request',
   resolutions: 'The resolutions that it offers',
   credits_per_second:
     'Per second of the output. `referenced`: with reference videos, whose seconds count too',
+  title: 'What people read, if it is not the id',
+  durations: 'The seconds that it makes, if it does not make all of duration_seconds',
+  audio: 'false: it draws no sound',
+  seed: 'false: it takes no seed',
+  next_price: 'A price that is announced, if there is one',
+  from: 'When it begins to hold',
   price_version: 'Grows whenever a price changes. A task keeps the price of its create',
   accepts: 'The media fields that the mode takes',
   requires_one_of: 'The mode needs at least one of these fields',
@@ -70,49 +105,66 @@ const DESCRIPTIONS: Record<string, string> = {
   max: 'At most',
 };
 
-function schemaOf(example: unknown, name = ''): TSchema {
+/** @param examples of one place in the response; a member that one of them lacks is optional */
+function schemaOf(examples: unknown[], name = ''): TSchema {
+  const [example] = examples;
   const described = DESCRIPTIONS[name] === undefined ? {} : { description: DESCRIPTIONS[name] };
   if (typeof example === 'number') return Type.Integer({ ...described });
   if (typeof example === 'string') return Type.String({ ...described });
-  if (Array.isArray(example)) return Type.Array(schemaOf(example.at(-1)), described);
-  const members = Object.entries(Object(example));
+  if (typeof example === 'boolean') return Type.Boolean({ ...described });
+  if (Array.isArray(example)) return Type.Array(schemaOf(examples.flat()), described);
   if (name === 'standard' || name === 'referenced') {
     return Type.Record(Type.String(), Type.Integer(), {
       description: 'By resolution; a resolution that is missing is not offered',
     });
   }
-  return Type.Object(
-    Object.fromEntries(members.map(([member, value]) => [member, schemaOf(value, member)])),
-    described,
-  );
+  const names = new Set(examples.flatMap((one) => Object.keys(Object(one))));
+  const members = Array.from(names, (member): [string, TSchema] => {
+    const given = examples.flatMap((one) => Object.entries(Object(one)));
+    const values = given.filter(([key]) => key === member).map(([, value]) => value);
+    const schema = schemaOf(values, member);
+    return [member, values.length < examples.length ? Type.Optional(schema) : schema];
+  });
+  return Type.Object(Object.fromEntries(members), described);
+}
+
+/** The response that describes a catalog in openapi.json. */
+export function modelsResponse(catalog: Catalog, at: Date) {
+  const example = modelsAt(catalog, at);
+  return {
+    description: 'The models.',
+    ...schemaOf([example]),
+    title: 'ModelCatalog',
+    examples: [example],
+  };
 }
 
 /** GET /models: models, prices and limits. Cacheable; needs no API key. */
-export const listModels = endpoint<object>('GET /models', {
+export const listModels = endpoint<CatalogDeps>('GET /models', {
   operationId: 'listModels',
   summary: 'Read the models, their prices and the limits of a request',
   security: [],
   response: {
-    200: {
-      description: 'The models.',
-      ...schemaOf(CATALOG),
-      title: 'ModelCatalog',
-      examples: [CATALOG],
-    },
+    200: modelsResponse(BUILT_IN, new Date(0)),
     304: { description: 'If-None-Match names the current ETag.', type: 'null' },
   },
-  serve: () => ({
-    config: { isPublic: true },
-    handler: async (request, reply) => {
-      reply.header('etag', ETAG).header('cache-control', `public, max-age=${FRESH_SECONDS}`);
-      if (isCurrent(request.headers['if-none-match'])) return reply.code(304).send();
-      return reply.type('application/json; charset=utf-8').send(BODY);
-    },
-  }),
+  serve: ({ catalog, now }) => {
+    return {
+      config: { isPublic: true },
+      handler: async (request, reply) => {
+        const body = JSON.stringify(modelsAt(catalog.current(), new Date(now())));
+        const digest = createHash('sha256').update(body).digest('base64url');
+        const etag = `"${digest.slice(0, 22)}"`;
+        reply.header('etag', etag).header('cache-control', `public, max-age=${NOTICE_SECONDS}`);
+        if (lists(etag, request.headers['if-none-match'])) return reply.code(304).send();
+        return reply.type('application/json; charset=utf-8').send(body);
+      },
+    };
+  },
 });
 
-/** Whether If-None-Match lists the current ETag, weak or strong (RFC 9110, section 13.1.2). */
-function isCurrent(header = ''): boolean {
+/** Whether If-None-Match lists the ETag, weak or strong (RFC 9110, section 13.1.2). */
+function lists(etag: string, header = ''): boolean {
   const tags = header.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  return tags.includes('*') || tags.includes(ETAG);
+  return tags.includes('*') || tags.includes(etag);
 }

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { KeyGate } from '../../accounts/key-gate.ts';
-import { MODELS } from '../../catalog/models.ts';
+import { modelSchema } from '../../catalog/model-schema.ts';
 import type { Database } from '../../database/database.ts';
 import { invalidRequest } from '../../kernel/errors.ts';
 import { limitSchema } from '../../requests/routes.ts';
@@ -18,7 +18,7 @@ const QuerySchema = Type.Object(
     status: Type.Optional(
       Type.Enum(['processing', 'completed', 'failed'], { description: 'Only tasks in this state' }),
     ),
-    model: Type.Optional(Type.Enum(MODELS, { description: 'Only tasks of this model' })),
+    model: Type.Optional(modelSchema({ description: 'Only tasks of this model' })),
     created_after: TimeSchema('Only tasks created at this time or later'),
     created_before: TimeSchema('Only tasks created before this time'),
     limit: limitSchema({ default: 20, description: 'Tasks per page' }),

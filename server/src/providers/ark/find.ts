@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { batch } from '../../kernel/batch.ts';
+import { modelIdOf } from '../kit/configured-models.ts';
 import { type Candidate, pickJob, readList } from '../kit/listed-jobs.ts';
 import type { Api } from '../kit/remote.ts';
 import { requestFields } from '../kit/request-fields.ts';
@@ -41,7 +42,7 @@ export function createArkFind(deps: ArkFindDeps): Provider['find'] {
   return async (attempt) => {
     const ageSeconds = (now() - attempt.sentBetween.from) / 1000;
     if (ageSeconds > LISTED_SECONDS) return { kind: 'absent', proof: 'weak' };
-    const model = models[attempt.jobSpec.model];
+    const model = modelIdOf(models, attempt.jobSpec) ?? '';
     const endpoint = isEndpoint(model) ? model : null;
     const scan = scans.get(endpoint) ?? openScans(deps, endpoint);
     scans.set(endpoint, scan);

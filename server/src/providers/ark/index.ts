@@ -1,4 +1,5 @@
 import type { ProviderDefinition } from '../definition.ts';
+import { modelIdOf, withoutModel } from '../kit/configured-models.ts';
 import { jobIdIn } from '../kit/job-id.ts';
 import { openOutputAt } from '../kit/open-output.ts';
 import { forged, identityOf, openApi, parseJson, type RemoteDeps } from '../kit/remote.ts';
@@ -47,7 +48,8 @@ export function createArk(settings: ArkSettings, deps: RemoteDeps): Adapter {
   return {
     identity: identityOf(settings.baseUrl, apiKey, models, markAttempts),
     capabilities: capabilitiesOf(settings),
-    submit(jobSpec, mayStillSend) {
+    async submit(jobSpec, mayStillSend) {
+      if (modelIdOf(models, jobSpec) === undefined) return withoutModel('ModelArk', jobSpec);
       const json = createBody(jobSpec, models, markAttempts ? jobSpec.attemptId : null);
       // The id is for tracing: Ark does not deduplicate by it.
       const headers = { 'x-client-request-id': jobSpec.attemptId };

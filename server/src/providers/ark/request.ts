@@ -1,7 +1,9 @@
+import type { BuiltInModel } from '../../catalog/models.ts';
+import { modelIdOf } from '../kit/configured-models.ts';
 import { type FieldTable, requestFields } from '../kit/request-fields.ts';
 import type { JobSpec, ProviderInput } from '../provider.ts';
 
-export type ArkModels = Record<JobSpec['model'], string>;
+export type ArkModels = Record<BuiltInModel, string>;
 
 /** Ids of the 2.0 series at BytePlus (ap-southeast) and at Volcengine (cn-beijing). */
 export const BYTEPLUS_MODELS: ArkModels = {
@@ -48,7 +50,7 @@ export const ARK_FIELDS: FieldTable = {
  */
 export function createBody(jobSpec: JobSpec, models: ArkModels, mark: string | null) {
   return {
-    model: models[jobSpec.model],
+    model: modelIdOf(models, jobSpec),
     content: [{ type: 'text', text: jobSpec.prompt }, ...jobSpec.inputs.map(contentItem)],
     ...requestFields(ARK_FIELDS, jobSpec),
     watermark: false,

@@ -1,3 +1,5 @@
+import type { BuiltInModel } from '../../catalog/models.ts';
+import { modelIdOf } from '../kit/configured-models.ts';
 import { type FieldTable, linksTo, linkTo, requestFields } from '../kit/request-fields.ts';
 import type { JobSpec } from '../provider.ts';
 
@@ -9,7 +11,7 @@ const ENDPOINTS: Record<JobSpec['mode'], string> = {
 };
 
 /** The path of each model. All must belong to one `owner/app`, under which requests are read. */
-export type FalModels = Record<JobSpec['model'], string>;
+export type FalModels = Record<BuiltInModel, string>;
 
 export const FAL_MODELS: FalModels = {
   'video-2.0': 'bytedance/seedance-2.0',
@@ -18,7 +20,7 @@ export const FAL_MODELS: FalModels = {
 };
 
 export function endpointOf(jobSpec: JobSpec, models: FalModels): string {
-  return `${models[jobSpec.model]}/${ENDPOINTS[jobSpec.mode]}`;
+  return `${modelIdOf(models, jobSpec)}/${ENDPOINTS[jobSpec.mode]}`;
 }
 
 /** Source: fal, Seedance 2.0 model pages, input tables. */

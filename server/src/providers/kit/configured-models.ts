@@ -1,8 +1,10 @@
-import { MODELS, type Model } from '../../catalog/models.ts';
+import { BUILT_IN_MODELS, type BuiltInModel } from '../../catalog/models.ts';
 import { bad, type Environment, read } from '../../kernel/variables.ts';
+import type { JobSpec } from '../provider.ts';
+import { rejected } from './outcomes.ts';
 
 /** `PREFIX_MODEL` for video-2.0, `PREFIX_MODEL_FAST` for video-2.0-fast, ... */
-export function modelVariables(prefix: string): Record<Model, string> {
+export function modelVariables(prefix: string): Record<BuiltInModel, string> {
   return forEachModel((model) => {
     const suffix = model
       .replace(/^video(-2\.0)?/, '')
@@ -19,8 +21,8 @@ export function modelVariables(prefix: string): Record<Model, string> {
 export function readModels<Id>(
   env: Environment,
   prefix: string,
-  defaults: Record<Model, Id>,
-): Record<Model, Id | string> {
+  defaults: Record<BuiltInModel, Id>,
+): Record<BuiltInModel, Id | string> {
   const variables = modelVariables(prefix);
   return forEachModel((model) => readModel(env, variables[model]) ?? defaults[model]);
 }
@@ -33,7 +35,20 @@ function readModel(env: Environment, name: string): string | undefined {
   return text || undefined;
 }
 
-function forEachModel<Value>(idFor: (model: Model) => Value): Record<Model, Value> {
-  const entries = MODELS.map((model) => [model, idFor(model)]);
-  return Object.fromEntries(entries) as Record<Model, Value>;
+function forEachModel<Value>(idFor: (model: BuiltInModel) => Value): Record<BuiltInModel, Value> {
+  const entries = BUILT_IN_MODELS.map((model) => [model, idFor(model)]);
+  return Object.fromEntries(entries) as Record<BuiltInModel, Value>;
+}
+
+/** The provider's id of a request's model; undefined if nothing names one. */
+export function modelIdOf<Id>(
+  models: Record<BuiltInModel, Id>,
+  { model }: Pick<JobSpec, 'model'>,
+): Id | undefined {
+  return Object.entries<Id>(models).find(([name]) => name === model)?.[1];
+}
+
+/** The outcome of a submit whose model has no id at the provider. */
+export function withoutModel(provider: string, { model }: Pick<JobSpec, 'model'>) {
+  return rejected('operator', `${provider} has no model configured for ${model}`);
 }

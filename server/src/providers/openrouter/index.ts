@@ -1,4 +1,5 @@
 import type { ProviderDefinition } from '../definition.ts';
+import { modelIdOf, withoutModel } from '../kit/configured-models.ts';
 import { identityOf, openApi, type RemoteDeps } from '../kit/remote.ts';
 import type { Adapter, Capabilities } from '../provider.ts';
 import { openRouterRefusal } from './errors.ts';
@@ -42,8 +43,9 @@ export function createOpenRouter(settings: OpenRouterSettings, deps: RemoteDeps)
   return {
     identity: identityOf(baseUrl, apiKey, models),
     capabilities: CAPABILITIES,
-    submit: (jobSpec, mayStillSend) =>
-      account.api.submit({
+    async submit(jobSpec, mayStillSend) {
+      if (modelIdOf(models, jobSpec) === undefined) return withoutModel('OpenRouter', jobSpec);
+      return account.api.submit({
         url: `${baseUrl}/videos`,
         // Shown in OpenRouter's logs, where a person finds the job. No call searches by it.
         headers: { 'x-session-id': jobSpec.attemptId },
@@ -51,7 +53,8 @@ export function createOpenRouter(settings: OpenRouterSettings, deps: RemoteDeps)
         mayStillSend,
         idField: 'id',
         refusal: openRouterRefusal,
-      }),
+      });
+    },
     // There is no list of jobs: only the callback at its end names the job of a lost submit.
     find: async () => ({ kind: 'absent', proof: 'weak' }),
     read: (jobId) => readOpenRouterJob(account, jobId),

@@ -1,7 +1,9 @@
+import type { BuiltInModel } from '../../catalog/models.ts';
+import { modelIdOf } from '../kit/configured-models.ts';
 import { type FieldTable, requestFields } from '../kit/request-fields.ts';
 import type { JobSpec, ProviderInput } from '../provider.ts';
 
-export type OpenRouterModels = Record<JobSpec['model'], string>;
+export type OpenRouterModels = Record<BuiltInModel, string>;
 
 /** Slugs in OpenRouter's list of video models (`GET /videos/models`, August 2026). */
 export const OPENROUTER_MODELS: OpenRouterModels = {
@@ -37,7 +39,7 @@ export function openRouterBody(jobSpec: JobSpec, models: OpenRouterModels) {
   const frames = jobSpec.inputs.filter(isFrame);
   const references = jobSpec.inputs.filter((input) => !isFrame(input));
   return {
-    model: models[jobSpec.model],
+    model: modelIdOf(models, jobSpec),
     ...requestFields(OPENROUTER_FIELDS, jobSpec),
     frame_images: listed(frames.map((input) => ({ ...linked(input), frame_type: input.role }))),
     input_references: listed(references.map(linked)),

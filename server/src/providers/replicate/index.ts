@@ -1,6 +1,6 @@
 import type { ProviderDefinition } from '../definition.ts';
+import { modelIdOf, withoutModel } from '../kit/configured-models.ts';
 import { openOutputAt } from '../kit/open-output.ts';
-import { rejected } from '../kit/outcomes.ts';
 import { identityOf, openApi, type RemoteDeps } from '../kit/remote.ts';
 import type { Adapter, Capabilities, JobSpec, SubmitOutcome } from '../provider.ts';
 import { replicateRefusal } from './errors.ts';
@@ -74,10 +74,8 @@ async function submitToReplicate(
   jobSpec: JobSpec,
   mayStillSend: () => boolean,
 ): Promise<SubmitOutcome> {
-  const model = models[jobSpec.model];
-  if (model === null) {
-    return rejected('operator', `Replicate has no model configured for ${jobSpec.model}`);
-  }
+  const model = modelIdOf(models, jobSpec) ?? null;
+  if (model === null) return withoutModel('Replicate', jobSpec);
   const url = `${baseUrl}/v1/models/${model}/predictions`;
   const headers = { 'cancel-after': `${CANCEL_AFTER_SECONDS / 60}m` };
   const json = {

@@ -1,8 +1,9 @@
+import type { BuiltInModel } from '../../catalog/models.ts';
 import { type FieldTable, linksTo, linkTo, requestFields } from '../kit/request-fields.ts';
 import type { JobSpec } from '../provider.ts';
 
 /** `owner/name` of each official model; null if Replicate does not offer the model. */
-export type ReplicateModels = Record<JobSpec['model'], string | null>;
+export type ReplicateModels = Record<BuiltInModel, string | null>;
 
 /** Source: replicate.com/bytedance, which lists no mini model. */
 export const REPLICATE_MODELS: ReplicateModels = {

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { modelIdOf } from '../kit/configured-models.ts';
 import { type Candidate, isEcho, isFields, pickJob, readCandidates } from '../kit/listed-jobs.ts';
 import type { FindJobInput, FindOutcome, JobSpec } from '../provider.ts';
 import { replicateCause } from './errors.ts';
@@ -63,7 +64,7 @@ function compare(row: Row, jobSpec: JobSpec, { models }: Replicate): Candidate['
   if (typeof row.webhook === 'string' && row.webhook !== '') {
     return attemptIn(row.webhook) === jobSpec.attemptId ? 'mark' : 'other';
   }
-  if (typeof row.model === 'string' && row.model !== models[jobSpec.model]) return 'unclear';
+  if (typeof row.model === 'string' && row.model !== modelIdOf(models, jobSpec)) return 'unclear';
   if (!isFields(row.input) || Object.keys(row.input).length === 0) return 'unclear';
   if (!isEcho(replicateInput({ ...jobSpec, inputs: [] }), row.input)) return 'other';
   if (jobSpec.inputs.length === 0) return 'likeness';

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import type { CatalogDeps } from '../../catalog/catalog.ts';
 import { frameSize } from '../../catalog/frame-size.ts';
 import {
   INPUT_BYTES,
@@ -6,17 +7,16 @@ import {
   SHORT_SIDE,
   TOTAL_REFERENCE_SECONDS,
 } from '../../catalog/limits.ts';
+import { modelSchema } from '../../catalog/model-schema.ts';
 import {
   ASPECT_RATIOS,
   type AspectRatio,
-  MODELS,
   MODES,
   RESOLUTIONS,
   type Resolution,
 } from '../../catalog/models.ts';
-import { PRICE_TABLE, priceOf } from '../../catalog/price.ts';
-import { MODE_FIELDS, REQUIRED_FIELDS } from '../../catalog/request.ts';
-import { invalidRequest } from '../../kernel/errors.ts';
+import { ratesAt } from '../../catalog/price.ts';
+import { MODE_FIELDS, REQUIRED_FIELDS, requirePrice } from '../../catalog/request.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { splitCredits } from '../../ledger/reserve.ts';
 import { testBalance } from '../../ledger/test-credits.ts';
@@ -27,7 +27,7 @@ import { ModeSchema, type PageDeps, type ResultOf, siteRoute } from '../route.ts
 export type { TestOutcome } from '../../catalog/test-outcomes.ts';
 
 /** What the form needs besides the schema in openapi.json. */
-export type Prices = typeof PRICES;
+export type Prices = ResultOf<typeof getPrices>;
 
 function framesOf(resolution: Resolution) {
   const sizes = ASPECT_RATIOS.map((ratio) => {
@@ -37,9 +37,7 @@ function framesOf(resolution: Resolution) {
   return Object.fromEntries(sizes) as Record<AspectRatio, [number, number]>;
 }
 
-const PRICES = {
-  // Credits per second by model and resolution; `referenced`: with reference videos.
-  prices: PRICE_TABLE,
+const RULES = {
   // The media fields that each mode accepts, and those of which it requires at least one.
   modes: Object.fromEntries(
     MODES.map((mode) => [mode, { accepts: MODE_FIELDS[mode], requires: REQUIRED_FIELDS[mode] }]),
@@ -62,14 +60,18 @@ const PRICES = {
 
 const getPrices = siteRoute('GET /console/api/prices', {
   access: 'public',
-  handle: async () => PRICES,
+  handle: async ({ catalog, now }: CatalogDeps) => ({
+    // Credits per second by model and resolution; `referenced`: with reference videos.
+    prices: ratesAt(catalog.current(), new Date(now())),
+    ...RULES,
+  }),
 });
 
 /** A request's price and how the account would pay it: promotional credits first. */
 export type Quote = ResultOf<typeof getQuote>;
 
 const PricedSchema = Type.Object({
-  model: Type.Enum(MODELS),
+  model: modelSchema(),
   resolution: Type.Enum(RESOLUTIONS),
   duration: Type.Integer({ minimum: 4, maximum: 15 }),
   reference_video_durations: Type.Array(Type.Integer({ minimum: 2, maximum: 15 }), { maxItems: 3 }),
@@ -78,15 +80,12 @@ const PricedSchema = Type.Object({
 const getQuote = siteRoute('POST /console/api/price', {
   query: Type.Object({ mode: ModeSchema }),
   body: PricedSchema,
-  handle: async ({ db }: PageDeps, { body, query, session: { accountId } }) => {
-    const { model, resolution } = body;
-    const durations = body.reference_video_durations;
-    const price = priceOf({ ...body, reference_video_urls: durations.map(String) });
-    if (!price) {
-      const details = { field: 'resolution', reason: 'not_offered', model, resolution };
-      throw invalidRequest(`${model} does not offer ${resolution}.`, details);
-    }
-    const { credits } = price;
+  handle: async (
+    { db, catalog, now }: PageDeps & CatalogDeps,
+    { body, query, session: { accountId } },
+  ) => {
+    const rules = { catalog: catalog.current(), at: new Date(now()) };
+    const { credits } = requirePrice(body, rules);
     if (query.mode === 'test') {
       const { available: test } = await testBalance(db, accountId);
       const is_affordable = credits <= test;

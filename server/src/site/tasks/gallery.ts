@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { listKeys } from '../../accounts/api-keys.ts';
-import { MODELS } from '../../catalog/models.ts';
+import { type CatalogDeps, offeredNames } from '../../catalog/catalog.ts';
+import { modelSchema } from '../../catalog/model-schema.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
@@ -60,7 +61,7 @@ const LIMIT = 24;
 const Query = Type.Object({
   mode: ModeSchema,
   state: Type.Optional(Type.Enum(['processing', 'completed', 'failed'])),
-  model: Type.Optional(Type.Enum(MODELS)),
+  model: Type.Optional(modelSchema()),
   key: Type.Optional(Type.String({ maxLength: 120 })),
   surface: Type.Optional(Type.Enum(['api', 'web'])),
   from: Type.Optional(Type.String()),
@@ -93,10 +94,14 @@ const listTasksOfAccount = siteRoute('GET /console/api/tasks', {
 /** Includes revoked keys: their videos are listed. */
 const readTaskFilters = siteRoute('GET /console/api/task-filters', {
   query: Type.Object({ mode: ModeSchema }),
-  handle: async ({ db }: PageDeps, { query, session: { accountId } }) => {
+  handle: async (
+    { db, catalog }: PageDeps & CatalogDeps,
+    { query, session: { accountId } },
+  ) => {
     const all = await listKeys(db, accountId);
     const keys = all.filter(({ mode }) => mode === query.mode);
-    return { models: [...MODELS], keys: keys.map(({ key_id: id, name }) => ({ id, name })) };
+    const models = offeredNames(catalog.current());
+    return { models, keys: keys.map(({ key_id: id, name }) => ({ id, name })) };
   },
 });
 

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { type Billing, learnAccount, openStripe, scopeOfKey } from './billing/stripe-client.ts';
-import { BUILT_IN } from './catalog/catalog.ts';
+import { followCatalog } from './catalog/stored-models.ts';
 import type { Config } from './config/config.ts';
 import { followDatabaseClock } from './database/clock.ts';
 import type { Metrics } from './http/operations/metrics.ts';
@@ -119,7 +119,7 @@ async function openShared(config: Config, opened: Opened, closers: Closers) {
     ...fetches,
     breaker: createProviderBreaker({ db, log }),
     waiting: createWaiting({ db, log }),
-    catalog: { current: () => BUILT_IN },
+    catalog: await followCatalog({ db, log, signal }),
     now,
     mailer,
     /** undefined: nothing is on sale. */

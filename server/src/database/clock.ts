@@ -2,7 +2,8 @@ import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
 import { type Database, queryValue } from './database.ts';
 
-const readClockMs = queryValue<[], number>(
+/** In milliseconds since 1970. */
+export const readClockMs = queryValue<[], number>(
   'clock_read',
   'select extract(epoch from clock_now())::float8 * 1000',
   Number.NaN,

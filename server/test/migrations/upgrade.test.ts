@@ -11,13 +11,13 @@ import { temporaryFolder } from '../temporary-folder.ts';
 
 /** The version after the baseline, invented: it only expands the schema. */
 const NEXT = {
-  '0002_expand.sql': `-- oldest-program: 0001
+  '9001_expand.sql': `-- oldest-program: 0001
 alter table tasks add column mood text, add column rating integer not null default 3;
 alter table tasks drop constraint tasks_held_cause_check, add constraint tasks_held_cause_check
   check (held_cause in ('acceptance', 'outcome', 'doubt')) not valid;
 create table moods (id text primary key references accounts, name text not null);
 `,
-  '0003_indexes.sql': `-- oldest-program: 0001
+  '9002_indexes.sql': `-- oldest-program: 0001
 -- transaction: none
 alter table tasks validate constraint tasks_held_cause_check;
 create index concurrently tasks_mood on tasks (mood) where mood is not null;
@@ -50,7 +50,7 @@ test('a process of this version serves on while the next version expands the bas
     during.push(await create(), await create());
   });
   during.push(await create());
-  assert.deepEqual(await migrated, ['0002_expand.sql', '0003_indexes.sql']);
+  assert.deepEqual(await migrated, ['9001_expand.sql', '9002_indexes.sql']);
   const after = await create();
   for (const id of [before, ...during, after]) {
     assert.equal((await customer.send({ url: `/api/v1/tasks/${id}` })).status, 200);

@@ -11,6 +11,7 @@ export const NOUNS = {
   credits: async () => (await import('./credits.ts')).CREDITS_VERBS,
   packs: async () => (await import('./offers.ts')).PACKS,
   plans: async () => (await import('./offers.ts')).PLANS,
+  models: async () => (await import('./models.ts')).MODELS,
   orders: async () => (await import('./orders.ts')).ORDERS,
   tasks: async () => (await import('./tasks.ts')).TASKS,
   reconcile: async () => (await import('./reconcile.ts')).RECONCILE,

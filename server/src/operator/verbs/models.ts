@@ -1,0 +1,142 @@
+import type { CatalogModel, Rates } from '../../catalog/catalog.ts';
+import { MODES, REQUEST_RATIOS } from '../../catalog/models.ts';
+import { priceAfter, priceAt } from '../../catalog/price.ts';
+import { NAME_SHAPE, retireModel, setModel } from '../../catalog/set-model.ts';
+import { readCatalog } from '../../catalog/stored-models.ts';
+import { readClockMs } from '../../database/clock.ts';
+import type { Queryable } from '../../database/database.ts';
+import { performAction } from '../actions.ts';
+import { choiceOf, type Field, optional, text, time } from '../verb/fields.ts';
+import { verb } from '../verb/verb.ts';
+
+/** A text that is parsed. */
+function parsed<Value>(
+  field: Field<string>,
+  parse: (given: string, refuse: (bound: string) => never) => Value,
+): Field<Value> {
+  return { ...field, read: (given, refuse) => parse(field.read(given, refuse), refuse) };
+}
+
+const partsOf = (given: string) => given.split(',').map((part) => part.trim());
+
+const names = (about: string) => optional(parsed(text(about, { word: 'A,B' }), partsOf));
+
+const durations = parsed(
+  text('Whole seconds that it makes, such as 5,10 or 4-12.', { word: 'S,S-S' }),
+  (given, refuse) =>
+    partsOf(given).flatMap((part) => {
+      const [, first, last = first] = /^(\d{1,3})(?:-(\d{1,3}))?$/.exec(part) ?? [];
+      const count = Number(last) - Number(first) + 1;
+      if (!(count > 0)) return refuse('must be whole seconds such as 5,10 or 4-12');
+      return Array.from({ length: count }, (_, i) => Number(first) + i);
+    }),
+);
+
+const rates = (about: string) =>
+  optional(
+    parsed(text(about, { word: 'R=C,R=C' }), (given, refuse): Record<string, number> => {
+      if (given === 'none') return {};
+      const rates = partsOf(given).map((part) => /^(\w+)=(\d{1,9})$/.exec(part));
+      return Object.fromEntries(
+        rates.map((rate) => {
+          const [, resolution = '', credits] = rate ?? refuse('must be such as 480p=25,720p=50');
+          return [resolution, Number(credits)];
+        }),
+      );
+    }),
+  );
+
+const yesOrNo = (about: string) =>
+  optional(parsed(choiceOf(about, ['yes', 'no']), (given) => given === 'yes'));
+
+const NAME = text('Its name: 2 to 63 characters of a-z, 0-9, ".", "_" and "-".', { word: 'NAME' });
+
+const FIELDS = {
+  name: text(NAME.about, {
+    word: NAME.word,
+    pattern: [NAME_SHAPE, 'must have 2 to 63 characters of a-z, 0-9, ".", "_" and "-"'],
+  }),
+  title: optional(text('What people read.', { word: 'T', max: 80 })),
+  price: rates('Credits per second by resolution, such as 480p=25,720p=50.'),
+  reference_price: rates('The same with reference videos; none: it takes no reference videos.'),
+  from: optional(time('When a changed price begins to hold.')),
+  modes: names(`What it makes videos from: some of ${MODES.join(', ')}.`),
+  durations: optional(durations),
+  aspect_ratios: names(`Some of ${REQUEST_RATIOS.join(', ')}.`),
+  sound: yesOrNo('Whether it draws sound.'),
+  seed: yesOrNo('Whether it takes a seed.'),
+  state: optional(choiceOf('hidden: in no list, but can be named.', ['offered', 'hidden'])),
+};
+
+export const MODELS = {
+  'models list': verb({
+    summary: 'List the models of the contract and those that were added, with their prices',
+    fields: {},
+    run: async ({ db }) => {
+      const { models } = await readCatalog(db);
+      const at = await now(db);
+      return models.map((model) => shown(model, at));
+    },
+  }),
+  'models set': verb({
+    summary: 'Add or change a model; what is left out stays. A changed price needs --from',
+    fields: FIELDS,
+    words: ['name'],
+    reason: 'required',
+    dialog: { title: 'Set a model' },
+    run: ({ db }, { name, ...wish }, action) =>
+      performAction(db, action, { target: name, details: wish }, async (tx) => {
+        const { changed, dropped } = await setModel(tx, { name, source: 'operator', wish });
+        return { ...(await shownNamed(tx, name)), dropped, changed };
+      }),
+  }),
+  'models retire': verb({
+    summary: 'Refuse new tasks for a model; those that have it go on and stay readable',
+    fields: { name: NAME },
+    words: ['name'],
+    reason: 'required',
+    dialog: { title: 'Retire the model' },
+    run: ({ db }, { name }, action) =>
+      performAction(db, action, { target: name }, async (tx) => {
+        const changed = await retireModel(tx, name);
+        return { ...(await shownNamed(tx, name)), changed };
+      }),
+  }),
+};
+
+async function now(db: Queryable): Promise<Date> {
+  return new Date(await readClockMs(db));
+}
+
+async function shownNamed(db: Queryable, wanted: string) {
+  const { models } = await readCatalog(db);
+  const found = models.find(({ name }) => name === wanted);
+  return found && shown(found, await now(db));
+}
+
+/** A model, in the words of `models set`. */
+function shown(model: CatalogModel, at: Date) {
+  const { name, title, state, source, modes, durations, aspectRatios, audio, seed } = model;
+  const [price, next] = [priceAt(model, at), priceAfter(model, at)];
+  return {
+    name,
+    title,
+    state,
+    source,
+    price: ratesText(price.standard),
+    reference_price: ratesText(price.referenced),
+    next_price: next ? ratesText(next.standard) : null,
+    next_reference_price: next ? ratesText(next.referenced) : null,
+    next_from: next?.from ?? null,
+    modes: modes.join(','),
+    durations: durations.join(','),
+    aspect_ratios: aspectRatios.join(','),
+    sound: audio ? 'yes' : 'no',
+    seed: seed ? 'yes' : 'no',
+  };
+}
+
+function ratesText(rates: Rates): string {
+  const texts = Object.entries(rates).map(([resolution, credits]) => `${resolution}=${credits}`);
+  return texts.join(',') || 'none';
+}

@@ -54,7 +54,7 @@ const DAMAGES: [title: string, of: string, said: string, damage: string, unlock?
     'a task’s price differs from its reservation',
     'live',
     NOT_RESERVED,
-    'update tasks set credits = credits + 1 where id = $1',
+    `update tasks set credits = 300, request = request || '{"duration": 6}' where id = $1`,
   ],
   [
     'a task’s promotional credits differ from those that are reserved',
@@ -81,6 +81,18 @@ const DAMAGES: [title: string, of: string, said: string, damage: string, unlock?
        ('granted', 'available', 250, 'grant', 'grant:test', 250, 0),
        ('available', 'reserved', 250, 'reserve', 'reserve:' || $1 || ':test', 0, 250)) v
      where id = $1`,
+  ],
+  [
+    'a task’s credits differ from its price',
+    'completed',
+    'it costs 250 credits, but 300 by version 1 of the price of video-2.0-fast',
+    `update tasks set request = request || '{"duration": 6}' where id = $1`,
+  ],
+  [
+    'a task has a price version that its model never had',
+    'failed',
+    'it costs 250 credits, but none by version 2 of the price of video-2.0-fast',
+    'update tasks set price_version = 2 where id = $1',
   ],
   [
     'a task ended without capture or refund',
@@ -252,7 +264,8 @@ test('the audit keeps a thousand problems, counts all and reports each at once',
     db,
     `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
        price_version, provider, wait_until, due_at)
-     select 'task_' || n, $1, 'api', 'key' || n, 'reserved', '{}', 1, 5, 1, 'local', now(), now()
+     select 'task_' || n, $1, 'api', 'key' || n, 'reserved',
+       '{"model": "video-2.0-mini", "resolution": "480p", "duration": 4}', 1, 60, 1, 'local', now(), now()
      from generate_series(1, 1500) n`,
     [task.account_id],
   );

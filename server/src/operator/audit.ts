@@ -1,4 +1,7 @@
 import { auditOrders } from '../billing/audit-orders.ts';
+import { type Catalog, modelNamed } from '../catalog/catalog.ts';
+import { creditsBy } from '../catalog/price.ts';
+import { readCatalog } from '../catalog/stored-models.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import {
   type AuditedReservation,
@@ -65,10 +68,23 @@ async function auditTasks(
   await inPages(db, pageSize, async (tx, after) => {
     const tasks = await tx.query<AuditedTask>(AUDITED_PAGE, [after, pageSize]);
     const ids = tasks.map(({ id }) => id);
+    checkPrices(await readCatalog(tx), tasks, report);
     await checkReservations(tx, tasks, report);
     for (const check of AUDITED_CHECKS) await runCheck(tx, check, { values: [ids], report });
     return ids;
   });
+}
+
+/** Each task must have the price that its version of its model's price makes of its request. */
+function checkPrices(catalog: Catalog, tasks: AuditedTask[], report: Report): void {
+  for (const { id, credits, price_version, priced } of tasks) {
+    const { prices = [] } = modelNamed(catalog, priced.model) ?? {};
+    const price = prices.find(({ version }) => version === price_version);
+    const expected = price && creditsBy(price, priced);
+    if (credits === expected) continue;
+    const where = `by version ${price_version} of the price of ${priced.model}`;
+    report(`${id}: it costs ${credits} credits, but ${expected ?? 'none'} ${where}`);
+  }
 }
 
 const SETTLEMENTS: Record<string, string> = { completed: 'capture', failed: 'refund' };

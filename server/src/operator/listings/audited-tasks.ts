@@ -1,3 +1,4 @@
+import type { PricedRequest } from '../../catalog/price.ts';
 import { statement } from '../../database/database.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
@@ -6,12 +7,13 @@ import type { Task } from '../../tasks/task.ts';
 export type AuditedTask = Pick<
   Task,
   'id' | 'phase' | 'account_id' | 'credits' | 'promotional_credits' | 'surface'
->;
+> & { price_version: number; priced: PricedRequest };
 
 export const AUDITED_PAGE = statement(
   'audit_task_page',
-  `select id, phase, account_id, credits, promotional_credits, surface from tasks
-   where id > $1 order by id limit $2`,
+  `select id, phase, account_id, credits, promotional_credits, surface, price_version,
+     request - 'prompt' as priced
+   from tasks where id > $1 order by id limit $2`,
 );
 
 /** Each finds one kind of contradiction among the tasks of a page; each row is a sentence. */

@@ -130,7 +130,13 @@ testBoth('a create that the credits do not cover binds no key', async ({ create 
   }
   assert.deepEqual(await tasksOf(accountId), []);
   const other = bindingFor(accountId, key, 'a cheaper body');
-  const cheaper = await create(other, REQUEST, { credits: 10, version: 1 });
+  const smallest = {
+    ...REQUEST,
+    model: 'video-2.0-mini',
+    resolution: '480p',
+    duration: 4,
+  } as const;
+  const cheaper = await create(other, smallest, { credits: 60, version: 1 });
   assert.equal(cheaper.kind, 'created');
 });
 

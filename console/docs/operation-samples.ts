@@ -22,7 +22,7 @@ const NAMES: Record<string, Names> = {
   listTasks: { method: 'videos.list', fw: 'tasks', mcp: 'list_videos' },
   cancelTask: { method: 'videos.cancel', fw: 'cancel', mcp: 'cancel_video' },
   getCredits: { method: 'credits.get', fw: 'credits', mcp: 'get_credits' },
-  listModels: { method: 'models.list', fw: 'models' },
+  listModels: { method: 'models.list', fw: 'models', mcp: 'list_models' },
   createUpload: { method: 'uploads.create', fw: 'uploads', mcp: 'upload_file' },
   deleteUpload: { method: 'uploads.delete' },
   getTaskLedger: { python: 'videos.ledger' },

@@ -1,11 +1,11 @@
 import type { CatalogDeps } from '../catalog/catalog.ts';
-import { ratesAt } from '../catalog/price.ts';
 import { passkeyHost } from '../sign-in/check-passkey.ts';
 import type { Issuer, IssuerName } from '../sign-in/issuers/issuer.ts';
 import { readCookie, SESSION_COOKIE } from './auth/cookies.ts';
 import { onSale } from './billing/credits.ts';
 import type { BillingSiteDeps } from './billing/stripe-work.ts';
 import { type ResultOf, siteRoute } from './route.ts';
+import { shownModels } from './shown-models.ts';
 
 export type About = ResultOf<typeof getAbout>;
 
@@ -25,8 +25,7 @@ export const getAbout = siteRoute('GET /console/api/site', {
       /** Whether the browser sent a session cookie; the session may have ended. */
       has_session: readCookie(request, publicUrl, SESSION_COOKIE) !== undefined,
       api_url: `${publicUrl}/api/v1`,
-      /** Credits per second by model and resolution; `referenced`: with reference videos. */
-      prices: ratesAt(deps.catalog.current(), new Date(deps.now())),
+      ...shownModels(deps),
       sign_in: {
         passkeys: passkeyHost(publicUrl) !== undefined,
         github: deps.issuers.has('github'),

@@ -186,7 +186,40 @@ export function missingIn(form: Form, { schema, prices }: Rules): Record<string,
   return missing;
 }
 
-export function resolutionsOf(form: Pick<Form, 'model'>, { schema, prices }: Rules): string[] {
-  const rates = prices.prices.standard[form.model as keyof typeof prices.prices.standard] ?? {};
-  return (schema.properties.resolution?.enum ?? []).filter((one) => one in rates);
+/** What a model offers, of the fields that may differ between models. */
+interface Offers {
+  mode: readonly string[];
+  duration: readonly number[];
+  aspect_ratio: readonly string[];
+  resolution: readonly string[];
+}
+
+export function offersOf({ model }: Pick<Form, 'model'>, { schema, prices }: Rules): Offers {
+  const {
+    modes = [],
+    durations = [],
+    aspect_ratios = [],
+  } = prices.models.find(({ name }) => name === model) ?? {};
+  const rates = prices.prices.standard[model] ?? {};
+  const resolutions = schema.properties.resolution?.enum ?? [];
+  return {
+    mode: modes,
+    duration: durations,
+    aspect_ratio: aspect_ratios,
+    resolution: resolutions.filter((one) => one in rates),
+  };
+}
+
+/** Chooses another model, and values that it offers in place of those that it lacks. */
+export function withModel(form: Form, model: string, rules: Rules): Partial<Form> {
+  const offers = offersOf({ model }, rules);
+  const fit = <Value>(value: Value, offered: readonly Value[], fallback = offered[0]) =>
+    offered.includes(value) ? value : (fallback ?? value);
+  return {
+    model,
+    mode: fit(form.mode, offers.mode),
+    duration: fit(form.duration, offers.duration),
+    aspect_ratio: fit(form.aspect_ratio, offers.aspect_ratio),
+    resolution: fit(form.resolution, offers.resolution, offers.resolution.at(-1)),
+  };
 }

@@ -1,5 +1,5 @@
 import { trying } from '../../personal.ts';
-import { type Body, type Property, type Rules, resolutionsOf } from './form-model.ts';
+import { type Body, offersOf, type Property, type Rules } from './form-model.ts';
 
 /** What a URL like `/playground?request={"prompt":"A boat"}` fills into the form. */
 export interface GivenRequest {
@@ -50,13 +50,14 @@ function isPlainAddress(text: string): boolean {
 }
 
 function withoutMisfits(body: Body, rules: Rules): Body {
-  const { model, resolution } = body;
-  const { reference_video_urls: videos, reference_video_durations: seconds } = body;
+  const { model, reference_video_urls: videos, reference_video_durations: seconds } = body;
   const { model: byDefault } = rules.schema.properties;
-  const offered = resolutionsOf({ model: String(model ?? byDefault?.default) }, rules);
+  const offers = offersOf({ model: String(model ?? byDefault?.default) }, rules);
   const count = (list: unknown) => (Array.isArray(list) ? list.length : 0);
+  const isOffered = (name: string, offered: readonly unknown[]) =>
+    body[name] === undefined || offered.includes(body[name]);
   const misfits = [
-    resolution !== undefined && !offered.includes(String(resolution)) && 'resolution',
+    ...Object.entries(offers).map(([name, offered]) => !isOffered(name, offered) && name),
     seconds !== undefined && count(seconds) !== count(videos) && 'reference_video_durations',
   ];
   return Object.fromEntries(Object.entries(body).filter(([name]) => !misfits.includes(name)));

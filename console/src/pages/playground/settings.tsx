@@ -1,16 +1,18 @@
 import { useId } from 'preact/hooks';
 import { Card } from '../../ui/card.tsx';
-import { Range, Segments, Select, Switch, TextArea } from '../../ui/form/controls.tsx';
+import { Segments, Select, Switch, TextArea } from '../../ui/form/controls.tsx';
 import { binding, Field } from '../../ui/form/field.tsx';
+import { Length } from '../../ui/form/length.tsx';
 import { labelOf } from '../../ui/format.tsx';
 import {
   extrasIn,
   type Form,
   type MediaField,
   type Medium,
+  offersOf,
   type Property,
   type Rules,
-  resolutionsOf,
+  withModel,
 } from './form-model.ts';
 import { MediaFields } from './media-fields.tsx';
 
@@ -51,12 +53,19 @@ function fieldsOf({ form, errors, onChange }: Props) {
 }
 
 function Contents(props: Props) {
-  const { rules } = props;
+  const { form, rules } = props;
   const field = fieldsOf(props);
   const modes = valuesOf(rules, 'mode').map((value) => ({ value, label: MODES[value] ?? value }));
   return (
     <>
-      <Segments label="Mode" choices={modes} {...field('mode')} />
+      <Segments
+        label="Mode"
+        choices={modes}
+        disabled={valuesOf(rules, 'mode').filter(
+          (value) => !offersOf(form, rules).mode.includes(value),
+        )}
+        {...field('mode')}
+      />
       <TextArea
         label="Prompt"
         name="prompt"
@@ -74,37 +83,31 @@ function Contents(props: Props) {
 function Size(props: Props) {
   const { form, rules, onChange } = props;
   const field = fieldsOf(props);
-  const { minimum: min = 4, maximum: max = 15 } = rules.schema.properties.duration ?? {};
-  const offered = resolutionsOf(form, rules);
+  const offers = offersOf(form, rules);
   const resolutions = valuesOf(rules, 'resolution');
   const frames = rules.prices.frames[form.resolution as keyof typeof rules.prices.frames] ?? {};
-  const setModel = (model: string) => {
-    const fit = resolutionsOf({ ...form, model }, rules);
-    const resolution = fit.includes(form.resolution) ? form.resolution : (fit.at(-1) ?? '');
-    onChange({ model, resolution });
-  };
+  const titles = Object.fromEntries(rules.prices.models.map(({ name, title }) => [name, title]));
   return (
     <>
       <div class="grid gap-7 sm:grid-cols-2">
         <Select
           label="Model"
-          choices={valuesOf(rules, 'model')}
+          choices={valuesOf(rules, 'model').map((value) => ({
+            value,
+            label: titles[value] ?? value,
+          }))}
           {...field('model')}
-          onChange={setModel}
+          onChange={(model) => onChange(withModel(form, model, rules))}
         />
-        <Range label="Length" min={min} max={max} {...field('duration')} />
+        <Length durations={offers.duration} {...field('duration')} />
       </div>
       <Segments
         label="Resolution"
         choices={resolutions}
-        disabled={resolutions.filter((value) => !offered.includes(value))}
+        disabled={resolutions.filter((value) => !offers.resolution.includes(value))}
         {...field('resolution')}
       />
-      <AspectPicker
-        ratios={valuesOf(rules, 'aspect_ratio')}
-        frames={frames}
-        {...field('aspect_ratio')}
-      />
+      <AspectPicker ratios={offers.aspect_ratio} frames={frames} {...field('aspect_ratio')} />
     </>
   );
 }

@@ -3,11 +3,19 @@ import type { About } from '../../../../server/src/site/about.ts';
 import { useLoad } from '../../load.ts';
 import { SimulatedPayments } from '../../ui/badge.tsx';
 import { ButtonLink, Link } from '../../ui/button.tsx';
-import { Range, Segments, Select } from '../../ui/form/controls.tsx';
-import { Credits, expiryOf, formatNumber, Money, pricePerThousand } from '../../ui/format.tsx';
+import { Segments, Select } from '../../ui/form/controls.tsx';
+import { Length } from '../../ui/form/length.tsx';
+import {
+  Credits,
+  DateTime,
+  expiryOf,
+  formatNumber,
+  Money,
+  pricePerThousand,
+} from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load } from '../../ui/states.tsx';
-import { type Column, column, numbers, Table } from '../../ui/table.tsx';
+import { type Column, column, numbers, prose, Table } from '../../ui/table.tsx';
 import { RateTable } from './rate-table.tsx';
 
 const RULES = [
@@ -53,9 +61,10 @@ export default function PricingPage() {
             </p>
             <RateTable from={site} kind="referenced" />
           </section>
+          {site.data && <Announced models={site.data.models} />}
         </div>
         <Load from={site} skeleton={<div class="blank h-[24.5rem]" />}>
-          {({ prices }) => <Calculator prices={prices} />}
+          {(about) => <Calculator {...about} />}
         </Load>
       </div>
       <div class="ruler mt-14" />
@@ -77,32 +86,36 @@ export default function PricingPage() {
   );
 }
 
-const SECONDS = { min: 4, max: 15 };
-
-function Calculator({ prices }: Pick<About, 'prices'>) {
+function Calculator({ prices, models }: Pick<About, 'prices' | 'models'>) {
   const [chosen, setModel] = useState('video-2.0-fast');
   const [wanted, setResolution] = useState('720p');
-  const [seconds, setSeconds] = useState(5);
-  const models = Object.keys(prices.standard);
-  const model = models.includes(chosen) ? chosen : (models[0] ?? '');
-  const rates = prices.standard[model] ?? {};
+  const [length, setLength] = useState(5);
+  const model = models.find(({ name }) => name === chosen) ?? models[0];
+  const rates: Rates = prices.standard[model?.name ?? ''] ?? {};
   const resolutions = Object.keys(rates);
   const resolution = resolutions.includes(wanted) ? wanted : (resolutions[0] ?? '');
   const rate = rates[resolution] ?? 0;
+  const durations = model?.durations ?? [];
+  const seconds = durations.includes(length) ? length : (durations[0] ?? 0);
   return (
     <section aria-labelledby="calculator" class="self-start border border-edge bg-sheet p-6 sm:p-8">
       <h2 id="calculator" class="mb-6 text-heading">
         What one video costs
       </h2>
       <div class="grid gap-5">
-        <Select label="Model" value={model} choices={models} onChange={setModel} />
+        <Select
+          label="Model"
+          value={model?.name ?? ''}
+          choices={models.map(({ name, title }) => ({ value: name, label: title }))}
+          onChange={setModel}
+        />
         <Segments
           label="Resolution"
           value={resolution}
           choices={resolutions}
           onChange={setResolution}
         />
-        <Range label="Length" value={seconds} {...SECONDS} onChange={setSeconds} />
+        <Length value={seconds} durations={durations} onChange={setLength} />
       </div>
 
       <output class="mt-6 block border-t border-line pt-6" aria-live="polite">
@@ -116,6 +129,38 @@ function Calculator({ prices }: Pick<About, 'prices'>) {
     </section>
   );
 }
+
+type Rates = Record<string, number | undefined>;
+type Model = About['models'][number];
+
+/** Prices that begin to hold later. */
+function Announced({ models }: { models: Model[] }) {
+  const rows = models.flatMap(({ title, next_price: next }) => (next ? [{ title, ...next }] : []));
+  if (rows.length === 0) return null;
+  return (
+    <section aria-labelledby="announced">
+      <h2 id="announced" class="text-heading">
+        Announced prices
+      </h2>
+      <p class="mt-1.5 mb-4 max-w-[60ch] text-dim">
+        Requests that are accepted before that time keep the price of today.
+      </p>
+      <Table caption="Announced prices" columns={NEXT} rows={rows} keyOf={({ title }) => title} />
+    </section>
+  );
+}
+
+const ratesText = (rates: Rates) =>
+  Object.entries(rates)
+    .map(([resolution, rate]) => `${resolution}: ${rate}`)
+    .join(', ') || '–';
+
+const NEXT: Column<Pick<Model, 'title'> & NonNullable<Model['next_price']>>[] = [
+  prose('Model', ({ title }) => <span class="font-medium">{title}</span>),
+  column('From', ({ from }) => <DateTime at={from} />),
+  prose('Credits per second', ({ standard }) => ratesText(standard)),
+  prose('With reference videos', ({ referenced }) => ratesText(referenced)),
+];
 
 type Offer = About['packs'][number] & { paid: string };
 

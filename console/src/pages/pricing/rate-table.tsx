@@ -11,17 +11,24 @@ export function RateTable({
   kind: 'standard' | 'referenced';
 }) {
   return (
-    <Load from={from} skeleton={<Rates rates={UNKNOWN} />}>
-      {({ prices }) => <Rates rates={prices[kind]} />}
+    <Load from={from} skeleton={<Rates models={UNKNOWN} rates={{}} />}>
+      {({ prices, models }) => <Rates models={models} rates={prices[kind]} />}
     </Load>
   );
 }
 
-/** Placeholder rows of the final height. */
-const UNKNOWN: About['prices']['standard'] = { ' ': {}, '  ': {}, '   ': {} };
+type Model = Pick<About['models'][number], 'name' | 'title'>;
 
-function Rates({ rates: all }: { rates: About['prices']['standard'] }) {
-  const resolutions = [...new Set(Object.values(all).flatMap(Object.keys))];
+/** Placeholder rows of the final height. */
+const UNKNOWN: Model[] = [' ', '  ', '   '].map((name) => ({ name, title: name }));
+
+interface RatesProps {
+  models: Model[];
+  rates: Record<string, Record<string, number | undefined>>;
+}
+
+function Rates({ models, rates: all }: RatesProps) {
+  const resolutions = [...new Set(models.flatMap(({ name }) => Object.keys(all[name] ?? {})))];
   return (
     <div class="overflow-x-auto">
       <table class="w-full border-collapse">
@@ -43,14 +50,15 @@ function Rates({ rates: all }: { rates: About['prices']['standard'] }) {
           </tr>
         </thead>
         <tbody>
-          {Object.entries(all).map(([model, rates]) => (
-            <tr key={model} class="border-t border-line">
-              <th scope="row" class="py-3.5 text-left font-medium">
-                {model.trim() || <span class="blank inline-block w-28">&nbsp;</span>}
+          {models.map(({ name, title }) => (
+            <tr key={name} class="border-t border-line">
+              <th scope="row" class="py-3.5 text-left font-medium [overflow-wrap:anywhere]">
+                {title.trim() || <span class="blank inline-block w-28">&nbsp;</span>}
+                {title !== name && <span class="figures block text-sm text-dim">{name}</span>}
               </th>
               {resolutions.map((resolution) => (
                 <td key={resolution} class="figures py-3.5 pl-2 text-right text-base sm:text-xl">
-                  {rates[resolution] ?? <span class="text-dim">–</span>}
+                  {all[name]?.[resolution] ?? <span class="text-dim">–</span>}
                 </td>
               ))}
             </tr>

@@ -15,7 +15,6 @@ import {
   RESOLUTIONS,
   type Resolution,
 } from '../../catalog/models.ts';
-import { ratesAt } from '../../catalog/price.ts';
 import { MODE_FIELDS, REQUIRED_FIELDS, requirePrice } from '../../catalog/request.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { splitCredits } from '../../ledger/reserve.ts';
@@ -23,6 +22,7 @@ import { testBalance } from '../../ledger/test-credits.ts';
 import { MAX_UPLOAD_BYTES } from '../../requests/receive-upload.ts';
 import { QUOTA_BYTES } from '../../uploads/quota.ts';
 import { ModeSchema, type PageDeps, type ResultOf, siteRoute } from '../route.ts';
+import { shownModels } from '../shown-models.ts';
 
 export type { TestOutcome } from '../../catalog/test-outcomes.ts';
 
@@ -60,11 +60,7 @@ const RULES = {
 
 const getPrices = siteRoute('GET /console/api/prices', {
   access: 'public',
-  handle: async ({ catalog, now }: CatalogDeps) => ({
-    // Credits per second by model and resolution; `referenced`: with reference videos.
-    prices: ratesAt(catalog.current(), new Date(now())),
-    ...RULES,
-  }),
+  handle: async (deps: CatalogDeps) => ({ ...shownModels(deps), ...RULES }),
 });
 
 /** A request's price and how the account would pay it: promotional credits first. */

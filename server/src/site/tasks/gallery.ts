@@ -94,10 +94,7 @@ const listTasksOfAccount = siteRoute('GET /console/api/tasks', {
 /** Includes revoked keys: their videos are listed. */
 const readTaskFilters = siteRoute('GET /console/api/task-filters', {
   query: Type.Object({ mode: ModeSchema }),
-  handle: async (
-    { db, catalog }: PageDeps & CatalogDeps,
-    { query, session: { accountId } },
-  ) => {
+  handle: async ({ db, catalog }: PageDeps & CatalogDeps, { query, session: { accountId } }) => {
     const all = await listKeys(db, accountId);
     const keys = all.filter(({ mode }) => mode === query.mode);
     const models = offeredNames(catalog.current());

@@ -1,0 +1,24 @@
+import { Range, Segments } from './controls.tsx';
+
+/** A video's whole seconds: a slider, unless the model leaves some out. */
+export function Length({
+  value,
+  durations,
+  onChange,
+  error,
+}: {
+  value: number;
+  /** In order. */
+  durations: readonly number[];
+  onChange: (value: number) => void;
+  error?: string | undefined;
+}) {
+  const [min, max] = [durations[0] ?? value, durations.at(-1) ?? value];
+  const isWhole = max - min === durations.length - 1;
+  const words = { label: 'Length', error };
+  const range = { value, min, max, onChange };
+  if (isWhole) return <Range {...words} {...range} />;
+  const choices = durations.map((one) => ({ value: String(one), label: `${one} s` }));
+  const choose = (text: string) => onChange(Number(text));
+  return <Segments {...words} value={String(value)} choices={choices} onChange={choose} />;
+}

@@ -22,7 +22,28 @@ const PARTS = {
   Mode: "VideoTask['mode']",
   EventType: "WebhookEndpoint['events'][number]",
   Bounds: "ModelCatalog['duration_seconds']",
+  ModelRates: "ModelCatalog['data'][number]['credits_per_second']",
 };
+
+// The contract's models have no member of these, so openapi.json has none.
+const ADDED_MODEL = `/** A model of \`GET /models\`: what an added one may have besides. */
+export type AddedModel = ModelCatalog['data'][number] & {
+  /** What people read, if it is not the id. */
+  title?: string;
+  /** If it does not offer all modes. */
+  modes?: string[];
+  /** The seconds that it makes, if it does not make all of \`duration_seconds\`. */
+  durations?: number[];
+  /** If it does not offer all ratios. */
+  aspect_ratios?: string[];
+  /** false: it draws no sound. */
+  audio?: boolean;
+  /** false: it takes no seed. */
+  seed?: boolean;
+  /** A price that is announced, and when it begins to hold. */
+  next_price?: { from: string; credits_per_second: ModelRates };
+};
+`;
 
 export function clientTypes(): string {
   const schemas: [string, Schema][] = Object.entries(openapi.components.schemas);
@@ -34,7 +55,7 @@ export function clientTypes(): string {
         : `export type ${nameOf(name)} = ${typeOf(schema)};\n`,
     );
   const parts = Object.entries(PARTS).map(([name, type]) => `export type ${name} = ${type};\n`);
-  return `// Written by clients/packing/client-types.ts.\n\n${[...types, ...parts].join('\n')}`;
+  return `// Written by clients/packing/client-types.ts.\n\n${[...types, ...parts, ADDED_MODEL].join('\n')}`;
 }
 
 /** `Error` is a global of its own. */
@@ -44,11 +65,17 @@ function typeOf(schema: Schema): string {
   const { $ref, enum: values, anyOf, type = 'unknown' } = schema;
   if ($ref) return nameOf($ref.replace('#/components/schemas/', ''));
   if (anyOf) return anyOf.map(typeOf).join(' | ');
-  if (values) return values.map((value) => JSON.stringify(value)).join(' | ');
+  if (values) return values.map((value) => JSON.stringify(value)).join(' | ') + moreOf(values);
   return [type]
     .flat()
     .map((one) => plainType(one, schema))
     .join(' | ');
+}
+
+/** A service may have added models; the compiler still suggests the contract's. */
+function moreOf(values: unknown[]): string {
+  const { model } = openapi.components.schemas.VideoTask.properties;
+  return String(values) === String(model.enum) ? ' | (string & {})' : '';
 }
 
 function plainType(type: string, { items = {}, ...object }: Schema): string {

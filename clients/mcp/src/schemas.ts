@@ -86,19 +86,29 @@ function typesOf({ $ref = '', ...own }: Schema = {}): Schema {
 
 function filtersOfList(): object {
   const { parameters } = openapi.paths['/api/v1/tasks'].get;
-  return Object.fromEntries(
-    parameters
-      .filter((one) => 'schema' in one)
-      .map(({ name, schema, description }) => [name, { ...schema, description }]),
-  );
+  const filters = parameters
+    .filter((one) => 'schema' in one)
+    .map(({ name, schema, description }) => [name, { ...schema, description }]);
+  return { ...Object.fromEntries(filters), model: anyModel('Only videos of this model') };
 }
 
+/** Not limited to known models: the service may offer others, and refuses what it lacks. */
+function anyModel(description: string) {
+  return { type: 'string', description: `${description}; list_models has their names` };
+}
+
+const { default: byDefault } = VideoRequest.properties.model;
+const REQUEST = {
+  ...VideoRequest.properties,
+  model: { ...anyModel('The model'), default: byDefault },
+};
+
 export const SCHEMAS = {
-  generate: objectOf(
-    { request_id: REQUEST_ID, max_credits: MAX_CREDITS, ...VideoRequest.properties },
-    ['request_id', ...VideoRequest.required],
-  ),
-  quote: objectOf(VideoRequest.properties, VideoRequest.required),
+  generate: objectOf({ request_id: REQUEST_ID, max_credits: MAX_CREDITS, ...REQUEST }, [
+    'request_id',
+    ...VideoRequest.required,
+  ]),
+  quote: objectOf(REQUEST, VideoRequest.required),
   list: objectOf(filtersOfList()),
   task: objectOf({ task_id: TASK_ID }, ['task_id']),
   none: objectOf({}),

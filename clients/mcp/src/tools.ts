@@ -111,6 +111,22 @@ const TOOLS = [
       return result(`${quote.credits} credits; ${quote.available_credits} are available.`, quote);
     },
   }),
+  tool<object>({
+    name: 'list_models',
+    title: 'Models',
+    description: 'The models, what each makes and its credits per second. Costs nothing.',
+    schema: SCHEMAS.none,
+    data: 'ModelCatalog',
+    annotations: READS,
+    run: async ({ client }, _input, { mcpReq: { signal } }) => {
+      const catalog = await client.models.list({ signal });
+      const lines = catalog.data.map(({ id, credits_per_second: { standard } }) => {
+        const rates = Object.entries(standard).map(([name, credits]) => `${name} ${credits}`);
+        return `${id}: ${rates.join(', ')} credits per second`;
+      });
+      return result(lines.join('\n'), catalog);
+    },
+  }),
   tool<{ task_id: string }>({
     name: 'cancel_video',
     title: 'Cancel a video',

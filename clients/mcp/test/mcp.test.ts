@@ -73,7 +73,15 @@ for (const [title, options] of [
     const { tools } = await client.listTools();
     assert.deepEqual(
       tools.map(({ name }) => name),
-      ['generate_video', 'get_video', 'list_videos', 'quote_video', 'cancel_video', 'get_credits'],
+      [
+        'generate_video',
+        'get_video',
+        'list_videos',
+        'quote_video',
+        'list_models',
+        'cancel_video',
+        'get_credits',
+      ],
     );
     // From here on, the client compares the data of each result with the schema of its tool.
     assert.ok(tools.every(({ outputSchema }) => outputSchema?.properties));

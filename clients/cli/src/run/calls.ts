@@ -27,7 +27,12 @@ export async function models({ screen }: Call): Promise<void> {
   const catalog = await clientOf().models.list();
   const rows = catalog.data.flatMap(
     ({ id, resolutions, credits_per_second: { standard, referenced } }) =>
-      resolutions.map((size) => [id, size, String(standard[size]), String(referenced[size])]),
+      resolutions.map((size) => [
+        id,
+        size,
+        String(standard[size]),
+        String(referenced[size] ?? '-'),
+      ]),
   );
   const head = ['MODEL', 'RESOLUTION', 'CREDITS A SECOND', 'WITH REFERENCE VIDEOS'];
   screen.result(catalog, table(screen, head, rows));

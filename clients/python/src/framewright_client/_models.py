@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, Union
 
 from ._media import Media
 
-ModelId = Literal["video-2.0", "video-2.0-fast", "video-2.0-mini"]
+# The contract's models, or another that the service offers.
+ModelId = Union[Literal["video-2.0", "video-2.0-fast", "video-2.0-mini"], str]
 Mode = Literal["text-to-video", "image-to-video", "media-to-video"]
 Status = Literal["processing", "completed", "failed"]
 Event = Literal["task.completed", "task.failed", "task.held", "credits.low"]
@@ -155,6 +156,20 @@ class Model:
     """The resolutions that it offers."""
     credits_per_second: CreditsPerSecond
     """Per second of the output. `referenced`: with reference videos, whose seconds count too."""
+    title: str | None = None
+    """What people read, if it is not the id."""
+    modes: list[str] | None = None
+    """If it does not offer all modes."""
+    durations: list[int] | None = None
+    """The seconds that it makes, if it does not make all of duration_seconds."""
+    aspect_ratios: list[str] | None = None
+    """If it does not offer all ratios."""
+    audio: bool | None = None
+    """False: it draws no sound."""
+    seed: bool | None = None
+    """False: it takes no seed."""
+    next_price: dict[str, Any] | None = None
+    """A price that is announced: its credits_per_second, and `from`, when it begins to hold."""
 
 
 @dataclass(frozen=True)

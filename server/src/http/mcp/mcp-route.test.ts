@@ -62,6 +62,7 @@ test('what ends without a call of the API is authenticated, and counted once', a
     [toolCall('get_video', {})],
     [toolCall('get_video', { task_id: '..' })],
     [toolCall('cancel_video', { task_id: '.' })],
+    [toolCall('list_models', {})],
     [toolCall('get_credits', {}), { accept: 'text/html' }],
     [toolCall('get_credits', {}), { 'mcp-protocol-version': 'x' }],
     [{ jsonrpc: '2.0', method: 'notifications/initialized' }],

@@ -45,7 +45,7 @@ async function callTool(
   const called = Promise.withResolvers<true>();
   const callWithin = fetchWithin(app, request.ip);
   const callApi: typeof fetch = (...call) => {
-    called.resolve(true);
+    if (!isPublic(call[0])) called.resolve(true);
     return callWithin(...call);
   };
   const { createHttpHandler } = await import('@framewright/mcp');
@@ -64,6 +64,12 @@ async function callTool(
     }
   }
   return reply.code(response.status).headers(Object.fromEntries(response.headers)).send(bytes);
+}
+
+/** Whether an operation neither authenticates nor counts its requests. */
+function isPublic(target: Parameters<typeof fetch>[0]): boolean {
+  const url = target instanceof Request ? target.url : String(target);
+  return url === `${BASE_URL}/models`;
 }
 
 function fetchWithin(app: FastifyInstance, remoteAddress: string): typeof fetch {

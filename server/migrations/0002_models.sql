@@ -23,3 +23,12 @@ create table model_prices (
   rates jsonb not null,
   created_at timestamptz not null default clock_now()
 );
+
+-- The processes that run with a MODELS_FILE: all must have the same one.
+create table model_files (
+  process text primary key,
+  -- Of what the file says.
+  digest text not null,
+  -- Heartbeat. If it is old, the process has died.
+  seen_at timestamptz not null
+);

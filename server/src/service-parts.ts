@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { type Billing, learnAccount, openStripe, scopeOfKey } from './billing/stripe-client.ts';
+import { useModelsFile } from './catalog/models-file.ts';
 import { followCatalog } from './catalog/stored-models.ts';
 import type { Config } from './config/config.ts';
 import { followDatabaseClock } from './database/clock.ts';
@@ -100,6 +101,9 @@ async function openShared(config: Config, opened: Opened, closers: Closers) {
     webhookPost: open(webhookHosts),
   };
   const now = await followDatabaseClock({ db, log, signal });
+  const { modelsFile } = config;
+  if (modelsFile) closers.push(await useModelsFile(modelsFile, { db, log }));
+  const catalog = await followCatalog({ db, log, signal });
   const billing = await openBilling(config, { db, log, publicUrl });
   if (billing) {
     every(ACCOUNT_SECONDS, 'asking for the account of Stripe', () => learnAccount(billing));
@@ -119,7 +123,7 @@ async function openShared(config: Config, opened: Opened, closers: Closers) {
     ...fetches,
     breaker: createProviderBreaker({ db, log }),
     waiting: createWaiting({ db, log }),
-    catalog: await followCatalog({ db, log, signal }),
+    catalog,
     now,
     mailer,
     /** undefined: nothing is on sale. */

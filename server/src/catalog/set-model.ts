@@ -51,7 +51,7 @@ export async function setModel(
 ): Promise<{ changed: boolean; dropped: Dropped }> {
   await lockModels(tx);
   const before = modelNamed(await readCatalog(tx), name);
-  requireOwner(before, source);
+  await requireOwner(tx, before, source);
   const at = new Date(await readClockMs(tx));
   const dropped: Dropped = {};
   const definition = definitionOf(name, wish, before, dropped);
@@ -64,7 +64,7 @@ export async function setModel(
 }
 
 /** Changes are made one after the other: each is checked against the models as they are. */
-const lockModels = command<[], Transaction>(
+export const lockModels = command<[], Transaction>(
   'catalog_lock',
   `select pg_advisory_xact_lock(hashtextextended('models', 0))`,
 );
@@ -94,7 +94,7 @@ export async function retireModel(tx: Transaction, name: string): Promise<boolea
   await lockModels(tx);
   const before = modelNamed(await readCatalog(tx), name);
   if (!before) throw new UsageError(`there is no model ${JSON.stringify(name)}`);
-  requireOwner(before, 'operator');
+  await requireOwner(tx, before, 'operator');
   return retire(tx, name);
 }
 
@@ -103,11 +103,23 @@ const retire = whether<[name: string], Transaction>(
   `update models set state = 'retired' where name = $1 and state <> 'retired' returning name`,
 );
 
-function requireOwner(before: CatalogModel | undefined, source: CatalogModel['source']): void {
+/** A condition on `model_files`: the process runs. */
+export const FILE_IS_READ = `seen_at > clock_now() - interval '30 seconds'`;
+
+const isFileRead = whether<[], Transaction>(
+  'model_file_read',
+  `select from model_files where ${FILE_IS_READ} limit 1`,
+);
+
+async function requireOwner(
+  tx: Transaction,
+  before: CatalogModel | undefined,
+  source: CatalogModel['source'],
+): Promise<void> {
   if (before?.source === 'built-in') {
     throw new UsageError(`${before.name} is a model of the contract: it can't be changed`);
   }
-  if (before?.source === 'file' && source !== 'file') {
+  if (before?.source === 'file' && source !== 'file' && (await isFileRead(tx))) {
     throw new UsageError(`${before.name} is a model of MODELS_FILE: change it there`);
   }
 }

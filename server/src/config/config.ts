@@ -17,6 +17,7 @@ import { parseDnsServers } from '../outbound/host-lookup.ts';
 import { anyProviderVariable, PROVIDER_NAMES, readProviders } from '../providers/registry.ts';
 import { readBilling } from './billing.ts';
 import { readDatabaseConfig, readStorageSettings } from './command-config.ts';
+import { readModelsFile } from './models-file.ts';
 import { readTracing } from './tracing.ts';
 import { readWebsite } from './website.ts';
 
@@ -139,6 +140,8 @@ export function readConfig(env: Environment = process.env) {
     provider,
     /** Tasks stay with the provider that got them. */
     configuredProviders: readProviders(env, provider),
+    /** undefined: operators' commands alone say which models are added. */
+    modelsFile: readModelsFile(env),
     createWaitSeconds: number(env, 'CREATE_WAIT_SECONDS', 20),
     submitTimeoutSeconds: number(env, 'SUBMIT_TIMEOUT_SECONDS', 30),
     submitRetrySeconds: number(env, 'SUBMIT_RETRY_SECONDS', 600),

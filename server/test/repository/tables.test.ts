@@ -7,7 +7,7 @@ import { product } from './sources.ts';
 /** The room of server/src that owns each table. Only files of this room name the table in SQL. */
 const OWNERS = {
   database: 'database_marks migrations recoveries',
-  catalog: 'model_prices models',
+  catalog: 'model_files model_prices models',
   ledger: 'ledger_balances ledger_lot_movements ledger_lots ledger_transfers',
   storage: 'delivery_secrets stored_objects',
   providers: 'local_jobs pauses provider_outages provider_turns',

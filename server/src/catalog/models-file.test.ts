@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createTestDatabase } from '../../test/database.ts';
+import { recordingLog } from '../../test/recording-log.ts';
+import { UsageError } from '../kernel/errors.ts';
+import { modelNamed } from './catalog.ts';
+import { parseModelsFile, useModelsFile } from './models-file.ts';
+import { setModel } from './set-model.ts';
+import { readCatalog } from './stored-models.ts';
+
+const NOVA = { name: 'nova-1', price: { '480p': 7 } };
+
+test('a file has what commands can say, and what an entry leaves out is that of a new model', () => {
+  const { models, digest } = parseModelsFile(JSON.stringify([NOVA]));
+  assert.deepEqual(
+    models.map(({ name, wish }) => [name, wish.title, wish.price, wish.modes?.length, wish.state]),
+    [['nova-1', 'nova-1', { '480p': 7 }, 3, 'offered']],
+  );
+  assert.equal(parseModelsFile(JSON.stringify([NOVA], null, 2)).digest, digest);
+  assert.notEqual(parseModelsFile('[]').digest, digest);
+});
+
+test('a mistake in a file is one line that names its place and what is expected', () => {
+  for (const [content, said] of [
+    ['[{"name": "nova-1",}]', /^not JSON: .*position 19/],
+    [{ models: [] }, /^the file must be array/],
+    [[{ ...NOVA, name: 'Nova 1' }], /^\/0\/name must match pattern/],
+    [[NOVA, { ...NOVA, colour: 'red' }], /^\/1\/colour is not known$/],
+    [[{ name: 'nova-1' }], /^\/0 must have required properties price/],
+    [[{ ...NOVA, durations: ['5'] }], /^\/0\/durations\/0 must be integer/],
+    [[{ ...NOVA, title: 'a\nb' }], /^\/0\/title must match pattern/],
+    [[{ ...NOVA, from: 'soon' }], /^\/0\/from must be a time/],
+    [[NOVA, NOVA], /^nova-1 stands there twice/],
+  ] as const) {
+    const text = typeof content === 'string' ? content : JSON.stringify(content);
+    assert.throws(
+      () => parseModelsFile(text),
+      (error) => {
+        assert.ok(error instanceof UsageError);
+        assert.match(error.message, said);
+        return !error.message.includes('\n');
+      },
+    );
+  }
+});
+
+test('processes share one file; what it names is its own, and what it leaves out the operator’s', async (t) => {
+  const { db, close } = await createTestDatabase();
+  t.after(close);
+  const { log, lines } = recordingLog();
+  const start = (...models: object[]) =>
+    useModelsFile(parseModelsFile(JSON.stringify(models)), { db, log });
+  const sourceOf = async (name: string) => modelNamed(await readCatalog(db), name)?.source;
+  const set = (title: string) =>
+    db.transaction((tx) => setModel(tx, { name: 'nova-1', source: 'operator', wish: { title } }));
+  const first = await start({ ...NOVA, durations: [5, 20] });
+  const second = await start({ ...NOVA, durations: [5, 20] });
+  assert.match(lines.join(), /"model":"nova-1","dropped":\{"durations":\[20\]\}/);
+  await assert.rejects(set('Mine'), /MODELS_FILE/);
+  await first();
+  const other = { name: 'nova-2', price: { '480p': 9 } };
+  await assert.rejects(start(other), /MODELS_FILE differs from that of a process that runs/);
+  assert.equal(await sourceOf('nova-2'), undefined);
+  await second();
+  const third = await start(other);
+  assert.deepEqual([await sourceOf('nova-1'), await sourceOf('nova-2')], ['operator', 'file']);
+  assert.equal((await set('Mine')).changed, true);
+  await third();
+  const dearer = { name: 'nova-2', price: { '480p': 10 } };
+  await assert.rejects(start(dearer), /MODELS_FILE: nova-2: from must be at least 5 minutes/);
+  const from = new Date(Date.now() + 600_000).toISOString();
+  for (let restarts = 0; restarts < 2; restarts += 1) await (await start({ ...dearer, from }))();
+  const prices = modelNamed(await readCatalog(db), 'nova-2')?.prices;
+  assert.deepEqual(
+    prices?.map(({ standard }) => standard['480p']),
+    [9, 10],
+  );
+});

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { type ModelsFile, parseModelsFile } from '../catalog/models-file.ts';
+import { UsageError } from '../kernel/errors.ts';
+import { type Environment, namingVariables, read } from '../kernel/variables.ts';
+
+/** @returns undefined if MODELS_FILE is not set */
+export function readModelsFile(env: Environment): ModelsFile | undefined {
+  const file = read(env, 'MODELS_FILE', '');
+  if (file === '') return undefined;
+  return namingVariables(`MODELS_FILE: ${file}`, () => parseModelsFile(textOf(file)));
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(`it can't be read: ${error instanceof Error ? error.message : error}`);
+  }
+}

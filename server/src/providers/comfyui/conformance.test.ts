@@ -45,4 +45,5 @@ providerConformance({
   find: 'exact',
   absence: 'weak',
   callbacks: 'none',
+  takesAnyModel: true,
 });

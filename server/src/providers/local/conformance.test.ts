@@ -133,6 +133,7 @@ const COMMON = {
   find: 'exact' as const,
   absence: 'final' as const,
   callbacks: 'none' as const,
+  takesAnyModel: true as const,
 };
 const BARRED = {
   says: 'barred',

@@ -77,6 +77,8 @@ export interface ProviderCase {
   absence: Extract<FindOutcome, { kind: 'absent' }>['proof'];
   callbacks: 'none' | 'unsigned' | 'signed';
   hasNoCancel?: true;
+  /** It makes a video of each model. Others have ids of their own for them. */
+  takesAnyModel?: true;
 }
 
 /** What the tests of a suite share. */

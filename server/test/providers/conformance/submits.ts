@@ -48,6 +48,14 @@ export function submitTests(suite: Suite): void {
     assert.deepEqual(await jobsFor(suite, jobSpec), []);
   });
 
+  test('a model that has no id at the provider is refused before anything is sent', async (t) => {
+    if (suite.of.takesAnyModel) return t.skip('each model has one');
+    const before = await submitCount(suite);
+    const outcome = await suite.provider().submit(newJobSpec({ model: 'constructor' }), sendNow);
+    assert.equal('fault' in outcome && outcome.fault, 'operator');
+    assert.equal(await submitCount(suite), before);
+  });
+
   test('each submit asks whether it may still send', async () => {
     let calls = 0;
     const mayStillSend = () => {

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, TypedDict, Union
+from typing import Any, Literal, TypedDict
 
 from ._media import Media
 
 # The contract's models, or another that the service offers.
-ModelId = Union[Literal["video-2.0", "video-2.0-fast", "video-2.0-mini"], str]
+ModelId = Literal["video-2.0", "video-2.0-fast", "video-2.0-mini"] | str
 Mode = Literal["text-to-video", "image-to-video", "media-to-video"]
 Status = Literal["processing", "completed", "failed"]
 Event = Literal["task.completed", "task.failed", "task.held", "credits.low"]

@@ -36,7 +36,7 @@ serveRequests<CreateFloorSetup, { seconds: number }, Sample>(async (setup) => {
     const accountId = accountIds[turn++ % accountIds.length] ?? '';
     const idempotencyKey = crypto.randomUUID();
     const binding = { accountId, surface: 'api', idempotencyKey, fingerprint };
-    await createTask(deps, { binding, request: REQUEST, price });
+    await createTask(deps, { binding, request: REQUEST, price, provider: 'local' });
   };
   return {
     handle: (load) => runClients(setup.clients, load, act),

@@ -19,13 +19,14 @@ import {
 import { createProviderBreaker } from './providers/circuit-breaker/breaker.ts';
 import { createProviders } from './providers/registry.ts';
 import { isReady, WATCH_SECONDS } from './readiness.ts';
+import { createRouting } from './routing/routing.ts';
 import { MEASURE_SECONDS, openFreeSpace, type SpaceUse } from './storage/free-space.ts';
 import { openLinks, SECRETS_SECONDS } from './storage/links.ts';
 import { instrumentedStorage, openStorage } from './storage/open-storage.ts';
 import { reservedOutputBytes } from './tasks/create/new-task.ts';
 import { createWaiting } from './tasks/waiting.ts';
 import { openWakeUps } from './tasks/wake-ups.ts';
-import { warnOfUnserved } from './worker/live-workers.ts';
+import { checkUnserved } from './worker/live-workers.ts';
 
 const MAINTAIN_SECONDS = 60;
 /** How often Stripe is asked for its key's account, until it is known. */
@@ -50,7 +51,7 @@ export type ServiceParts = Awaited<ReturnType<typeof openParts>>;
 
 export async function openParts(config: Config, opened: Opened, closers: Closers) {
   const shared = await openShared(config, opened, closers);
-  return { ...shared, providers: await openProviders(config, shared, closers) };
+  return { ...shared, ...(await openProviders(config, shared, closers)) };
 }
 
 async function openShared(config: Config, opened: Opened, closers: Closers) {
@@ -158,6 +159,8 @@ async function openProviders(
   closers.push(async () => {
     await Promise.all([...providers.values()].map((provider) => provider.stop?.()));
   });
-  await warnOfUnserved(providers, { db, log });
-  return providers;
+  await checkUnserved(providers, { db, log });
+  const routing = createRouting({ db, log, providers, defaultConnection: config.provider });
+  await routing.follow(following.signal);
+  return { providers, routing };
 }

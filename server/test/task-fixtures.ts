@@ -36,19 +36,19 @@ export const VIDEO_FACTS: VideoFacts = {
 /** A database of its own, and what a create needs. */
 export type TaskFixture = Awaited<ReturnType<typeof openTaskFixture>>;
 
-type MakerFixture = Pick<TaskFixture, 'db' | 'deps'>;
+/** `providerName`: the connection of the tasks; scripted if it is not given. */
+type MakerDeps = CreateDeps & { providerName?: string };
+
+interface MakerFixture {
+  db: Database;
+  deps: MakerDeps;
+}
 
 export async function openTaskFixture() {
   const database = await createTestDatabase();
   const { db, url } = database;
   const wakeUps = openWakeUps({ url, db, log: quiet });
-  const deps: CreateDeps = {
-    db,
-    wakeUps,
-    log: quiet,
-    providerName: 'scripted',
-    createWaitSeconds: 20,
-  };
+  const deps: CreateDeps = { db, wakeUps, log: quiet, createWaitSeconds: 20 };
   const close = () => database.close();
   return {
     database,
@@ -76,8 +76,13 @@ export function bindingFor(
 }
 
 /** What a create of the binding's request gets. */
-export function requestFor(binding: Binding, request = REQUEST, price = PRICE): CheckedRequest {
-  return { binding, request, price };
+export function requestFor(
+  binding: Binding,
+  request = REQUEST,
+  price = PRICE,
+  provider = 'scripted',
+): CheckedRequest {
+  return { binding, request, price, provider };
 }
 
 /** Creates the task of a request, in a process of its own. */
@@ -86,15 +91,17 @@ export function createTask(deps: CreateDeps, checked: CheckedRequest): Promise<C
 }
 
 /** A new task of a new customer, whose credits cover exactly this task. */
-export async function makeTask(fixture: MakerFixture, changes: Partial<CreateDeps> = {}) {
+export async function makeTask(fixture: MakerFixture, changes: Partial<MakerDeps> = {}) {
   const { accountId } = await makeCustomer(fixture.db, PRICE.credits);
   const binding = bindingFor(accountId);
-  const { task } = await createTask({ ...fixture.deps, ...changes }, requestFor(binding));
+  const deps = { ...fixture.deps, ...changes };
+  const checked = requestFor(binding, REQUEST, PRICE, deps.providerName);
+  const { task } = await createTask(deps, checked);
   return { task, binding };
 }
 
 /** A new task, leased and about to be submitted, as the worker passes it to the submit step. */
-export async function makeSubmittingTask(fixture: MakerFixture, changes: Partial<CreateDeps> = {}) {
+export async function makeSubmittingTask(fixture: MakerFixture, changes: Partial<MakerDeps> = {}) {
   const { task, binding } = await makeTask(fixture, changes);
   const claimed = await claimTask(fixture.db, task.id);
   const move = { to: 'submitting', changes: { aspectRatio: '16:9' } } as const;
@@ -145,6 +152,7 @@ export function submitDeps({ db }: Pick<TaskFixture, 'db'>, provider: Provider):
   return {
     db,
     providerOf: () => provider,
+    routing: { next: () => undefined, modelIdOf: () => undefined },
     monotonic: () => performance.now(),
     wallClock: () => Date.now(),
     pause: async () => {},

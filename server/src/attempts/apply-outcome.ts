@@ -26,6 +26,8 @@ interface ReportedOutcome {
   /** For operators: kept in the task's history and, unless a job was accepted, with the attempt. */
   cause: Record<string, unknown>;
   submitRetrySeconds: number;
+  /** The connection to try next if this one certainly did not accept the job. */
+  next?: string | undefined;
 }
 
 /**
@@ -136,7 +138,7 @@ async function recordOutcome(
 function moveByOutcome(
   tx: Transaction,
   task: Task,
-  { outcome, cause, submitRetrySeconds }: ReportedOutcome,
+  { outcome, cause, submitRetrySeconds, next }: ReportedOutcome,
 ): Promise<StepResult> {
   switch (outcome.kind) {
     case 'accepted':
@@ -144,12 +146,13 @@ function moveByOutcome(
     case 'unknown':
       return move(tx, task, { to: 'held', changes: { heldCause: 'acceptance' }, cause });
     case 'not_sent':
+      return notAccepted(tx, task, { submitRetrySeconds, cause, next });
     case 'absent':
       return notAccepted(tx, task, { submitRetrySeconds, cause });
     case 'rejected': {
       if (outcome.fault !== 'request') {
         const { retryAfterSeconds } = outcome;
-        return notAccepted(tx, task, { submitRetrySeconds, cause, retryAfterSeconds });
+        return notAccepted(tx, task, { submitRetrySeconds, cause, retryAfterSeconds, next });
       }
       const { code, message } = outcome;
       return move(tx, task, { to: 'failed', changes: { error: { code, message } }, cause });

@@ -28,6 +28,8 @@ export interface Attempt {
   outcome_by: OutcomeSource | null;
   /** See {@link Provider.identity}; null for one that stands in for attempts lost in a restore. */
   provider_identity: string | null;
+  /** The provider's own id of the model, if a route named it. */
+  provider_model: string | null;
   /** Since `send_before`, the last moment to submit, by the database's clock; may be negative. */
   seconds_since_deadline: number;
   /** Milliseconds since 1970, by the database's clock. */
@@ -41,18 +43,18 @@ export interface Attempt {
  */
 export const SEND_WITHIN_SECONDS = 5;
 
-const COLUMNS = `id, provider, state, job_id, outcome_by, provider_identity,
+const COLUMNS = `id, provider, state, job_id, outcome_by, provider_identity, provider_model,
   extract(epoch from clock_now() - send_before)::float8 as seconds_since_deadline,
   extract(epoch from created_at)::float8 * 1000 as created_at_ms,
   extract(epoch from clock_now())::float8 * 1000 as now_ms`;
 
 const INSERT = statement(
   'attempt_insert',
-  `insert into attempts (id, task_id, provider, provider_identity, send_before)
-   select given.id, tasks.id, tasks.provider, given.identity,
+  `insert into attempts (id, task_id, provider, provider_identity, provider_model, send_before)
+   select given.id, tasks.id, tasks.provider, given.identity, given.model,
      clock_now() + interval '${SEND_WITHIN_SECONDS} seconds'
-   from tasks join unnest($1::text[], $2::text[], $3::bigint[], $4::text[])
-     as given (task_id, id, lease, identity) on given.task_id = tasks.id
+   from tasks join unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[])
+     as given (task_id, id, lease, identity, model) on given.task_id = tasks.id
    where tasks.id = any($1) and tasks.phase = 'submitting' and tasks.lease = given.lease
      and ${NO_RECOVERY} for update of tasks
    returning ${COLUMNS}`,
@@ -62,6 +64,7 @@ interface NewAttempt {
   id: string;
   task: Task;
   identity: string;
+  modelId: string | undefined;
 }
 
 const insertShared = sharedWork<NewAttempt, Attempt | undefined>({
@@ -72,6 +75,7 @@ const insertShared = sharedWork<NewAttempt, Attempt | undefined>({
       items.map(({ id }) => id),
       items.map(({ task }) => task.lease),
       items.map(({ identity }) => identity),
+      items.map(({ modelId }) => modelId ?? null),
     ]);
     return items.map(({ id }) => rows.find((row) => row.id === id));
   },
@@ -85,10 +89,10 @@ const insertShared = sharedWork<NewAttempt, Attempt | undefined>({
 export async function insertAttempt(
   db: Database,
   task: Task,
-  providerIdentity: string,
+  identity: string,
+  modelId?: string,
 ): Promise<Attempt> {
-  const item = { id: newId('attempt'), task, identity: providerIdentity };
-  const attempt = await insertShared(db, item);
+  const attempt = await insertShared(db, { id: newId('attempt'), task, identity, modelId });
   if (!attempt) {
     const reason = 'it lost the lease, the task has another phase, or a recovery is under way';
     throw new Superseded(`this worker can't submit ${task.id} any more: ${reason}`);

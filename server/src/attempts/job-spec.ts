@@ -29,6 +29,7 @@ export async function jobSpecOf(
 ): Promise<JobSpec> {
   return {
     ...parametersOf(task.request),
+    ...(attempt.provider_model !== null && { providerModel: attempt.provider_model }),
     attemptId: attempt.id,
     aspect_ratio: task.aspect_ratio ?? '16:9',
     seed: task.seed,

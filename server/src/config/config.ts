@@ -8,13 +8,20 @@ import {
   number,
   port,
   read,
+  recordReads,
   webAddress,
   wholeNumber,
   yesOrNo,
 } from '../kernel/variables.ts';
 import { parseAllowList, parseDenyList, parsePorts } from '../outbound/addresses.ts';
 import { parseDnsServers } from '../outbound/host-lookup.ts';
-import { anyProviderVariable, PROVIDER_NAMES, readProviders } from '../providers/registry.ts';
+import { refuseCollisions } from '../providers/connections.ts';
+import {
+  anyProviderVariable,
+  namedConnections,
+  PROVIDER_NAMES,
+  readProviders,
+} from '../providers/registry.ts';
 import { readBilling } from './billing.ts';
 import { readDatabaseConfig, readStorageSettings } from './command-config.ts';
 import { readModelsFile } from './models-file.ts';
@@ -83,7 +90,8 @@ function addressOf(host: string, port: number): string {
  */
 function providerOfNewTasks(env: Environment): string {
   const isSet = read(env, 'PROVIDER', '') !== '';
-  const owned = read(env, 'DATABASE_URL', '') === '' ? anyProviderVariable(env) : 'DATABASE_URL';
+  const isOwn = (name: string) => read(env, name, '') !== '';
+  const owned = ['DATABASE_URL', 'CONNECTIONS'].find(isOwn) ?? anyProviderVariable(env);
   if (!isSet && owned !== undefined) {
     const names = PROVIDER_NAMES.join(', ');
     throw new UsageError(
@@ -91,7 +99,8 @@ function providerOfNewTasks(env: Environment): string {
         '(local makes test patterns, not AI videos, and takes credits for them)',
     );
   }
-  return choice(env, 'PROVIDER', 'local', PROVIDER_NAMES);
+  const connections = namedConnections(env).map(({ name }) => name);
+  return choice(env, 'PROVIDER', 'local', [...PROVIDER_NAMES, ...connections]);
 }
 
 /** Has a minimum, since a provider may report on a job days after its end. */
@@ -111,7 +120,9 @@ function connectionsEach(processes: number): number {
 }
 
 /** @throws UsageError, one line that names the variable, when a value is unknown or malformed */
-export function readConfig(env: Environment = process.env) {
+export function readConfig(given: Environment = process.env) {
+  const known = new Set<string>();
+  const env = recordReads(given, known);
   const host = read(env, 'HOST', '127.0.0.1');
   const metrics = read(env, 'METRICS_PORT', 'off');
   const provider = providerOfNewTasks(env);
@@ -138,8 +149,8 @@ export function readConfig(env: Environment = process.env) {
     databaseVolatile: yesOrNo(env, 'DATABASE_VOLATILE', 'no'),
     roles: roles(env),
     provider,
-    /** Tasks stay with the provider that got them. */
-    configuredProviders: readProviders(env, provider),
+    /** All connections. Tasks stay with the one that got them. */
+    configuredProviders: readProviders(given, provider, known),
     /** undefined: operators' commands alone say which models are added. */
     modelsFile: readModelsFile(env),
     createWaitSeconds: number(env, 'CREATE_WAIT_SECONDS', 20),
@@ -173,6 +184,7 @@ export function readConfig(env: Environment = process.env) {
     bad('POLL_MAX_SECONDS', String(config.pollMaxSeconds), 'at least POLL_MIN_SECONDS');
   }
   requireLinkHost(config);
+  refuseCollisions(namedConnections(env), known);
   return config;
 }
 

@@ -1,8 +1,16 @@
 import type { AspectRatio } from '../catalog/models.ts';
-import type { Parameters } from '../catalog/request.ts';
+import type { GenerationRequest, Parameters } from '../catalog/request.ts';
+
+/** What each field's file is to a provider. */
+export const ROLES = {
+  image_url: 'first_frame',
+  end_image_url: 'last_frame',
+  reference_image_urls: 'reference_image',
+  reference_video_urls: 'reference_video',
+} as const;
 
 export interface ProviderInput {
-  role: 'first_frame' | 'last_frame' | 'reference_image' | 'reference_video';
+  role: (typeof ROLES)[keyof typeof ROLES];
   /** The object that holds the service's own copy. */
   objectId: string;
   mediaType: string;
@@ -18,6 +26,8 @@ export interface JobSpec extends Omit<Parameters, 'aspect_ratio' | 'seed'> {
   aspect_ratio: AspectRatio;
   /** Drawn by the service unless the request has one; 0 to 4294967295. */
   seed: number;
+  /** The provider's own id of the model, if the route names it; else the adapter knows it. */
+  providerModel?: string;
   inputs: ProviderInput[];
   /** Where the provider may call back. Holds an unguessable token of this attempt. */
   callbackUrl: string;
@@ -127,6 +137,12 @@ export interface Provider {
    */
   readonly identity: string;
   readonly capabilities: Capabilities;
+  /**
+   * Whether it can make a request: model, mode, resolution, duration, ratio and references decide.
+   * A seed or sound that it has no field for does not. Left out: it can make all.
+   * @param modelId as {@link JobSpec.providerModel}
+   */
+  canServe?(request: GenerationRequest, modelId: string | undefined): boolean;
   /**
    * Uploads files before the attempt is recorded, because the submit must begin within 5 s after
    * that. May be called again. A file that did not arrive is reported by the submit.

@@ -6,6 +6,14 @@ import { type Environment, number, read, recordReads } from '../kernel/variables
 import { ark } from './ark/index.ts';
 import { type ProviderBreaker, reportingOutcomes } from './circuit-breaker/breaker.ts';
 import { comfyui } from './comfyui/index.ts';
+import {
+  named,
+  namingConnection,
+  ofConnection,
+  type ProviderConnection,
+  prefixOf,
+  readConnections,
+} from './connections.ts';
 import type { AdapterDeps, NeededVariable, ProviderDefinition } from './definition.ts';
 import { fal } from './fal/index.ts';
 import { instrumented } from './instrumented.ts';
@@ -28,14 +36,20 @@ function row<Settings>(definition: ProviderDefinition<Settings>) {
     registeredBy,
     ownJobs,
     fields,
-    /** Reads its variables. @returns undefined if it is not configured */
-    configure(env: Environment) {
+    /** Reads a connection's variables. @returns undefined if it is not configured */
+    configure(given: Environment, connection: ProviderConnection = { name, kind: name }) {
+      const env = ofConnection(given, connection);
       const isForeign = registeredBy.length > 0;
       const policy: Policy = isForeign ? readPolicy(env, name) : {};
       const settings = definition.readSettings(env);
       if (settings === undefined) return undefined;
-      const baseUrls = definition.baseUrls(settings);
-      return { name, fetchesInputs, baseUrls, definition, settings, policy };
+      /** See {@link ProviderDefinition.baseUrls}; by the names of the connection's variables. */
+      const baseUrls = Object.fromEntries(
+        Object.entries(definition.baseUrls(settings)).map(([variable, url]) => {
+          return [variable.replace(prefixOf(name), prefixOf(connection.name)), url];
+        }),
+      );
+      return { ...connection, fetchesInputs, baseUrls, definition, settings, policy };
     },
   };
 }
@@ -47,14 +61,14 @@ interface ProviderDeps extends Omit<AdapterDeps, 'nextListTurn'> {
 }
 
 async function createProvider(
-  { definition, settings, policy }: ConfiguredProvider,
+  { name, definition, settings, policy }: ConfiguredProvider,
   { breaker, ...deps }: ProviderDeps,
 ): Promise<HostedProvider> {
   const quota = { db: deps.db, name: quotaName(definition.name, definition.apiKey(settings)) };
   // A function, because the adapter does not exist yet.
   const nextListTurn = listTurns(quota, () => adapter.capabilities);
   const adapter = await definition.create(settings, { ...deps, nextListTurn });
-  const provider = { ...adapter, name: definition.name };
+  const provider = { ...adapter, name };
   if (definition.isForTestKeys) return provider;
   return {
     ...rateLimited(reportingOutcomes(instrumented(provider), breaker), quota),
@@ -75,7 +89,9 @@ export async function createProviders(
   deps: ProviderDeps,
 ): Promise<Map<string, HostedProvider>> {
   const providers = new Map<string, HostedProvider>();
-  for (const one of configured) providers.set(one.name, await createProvider(one, deps));
+  for (const one of configured) {
+    providers.set(one.name, await namingConnection(one, () => createProvider(one, deps)));
+  }
   return providers;
 }
 
@@ -88,7 +104,16 @@ function readPolicy(env: Environment, provider: string): Policy {
   return { assumeAbsentAfterHours: number(env, name, 0, { min: 1, max: 8760 }) };
 }
 
+/** The names of all providers; each is also that of a connection. */
 export const PROVIDER_NAMES: readonly string[] = REGISTRY.map(({ name }) => name);
+
+const FOREIGN = REGISTRY.filter(({ registeredBy }) => registeredBy.length > 0);
+
+/** The connections that CONNECTIONS names. */
+export function namedConnections(env: Environment): ProviderConnection[] {
+  const kinds = FOREIGN.map(({ name }) => name);
+  return readConnections(env, kinds, [...PROVIDER_NAMES, OF_TEST_KEYS.name]);
+}
 
 /** The field tables of the providers that have a docs page. */
 export const FIELD_TABLES = REGISTRY.flatMap(({ name, fields }) =>
@@ -110,9 +135,12 @@ export async function eraseJobs(tx: Transaction, attemptIds: string[]): Promise<
   for (const jobs of OWN_JOBS) await jobs.eraseOf(tx, attemptIds);
 }
 
-/** The variables that a provider needs; none if the name is not known. */
-export function neededVariables(provider: string): NeededVariable[] {
-  return REGISTRY.find(({ name }) => name === provider)?.registeredBy ?? [];
+/** The variables that a connection needs; none if the name is not known. */
+export function neededVariables(name: string, kind = name): NeededVariable[] {
+  const { registeredBy = [] } = REGISTRY.find((row) => row.name === kind) ?? {};
+  return registeredBy.map(({ variable, wanted }) => {
+    return { variable: variable.replace(prefixOf(kind), prefixOf(name)), wanted };
+  });
 }
 
 /** The first variable that is set among those that providers need. */
@@ -122,32 +150,57 @@ export function anyProviderVariable(env: Environment): string | undefined {
 }
 
 /**
- * Reads the variables of all providers.
- * @param chosen the provider of new tasks, which must be configured
- * @returns the providers that are configured
+ * Reads the variables of all connections: one for each provider, and those of CONNECTIONS.
+ * @param chosen the connection of new tasks, which must be configured
+ * @param known gets the names of the providers' own variables
+ * @returns the connections that are configured
  * @throws UsageError, one line that names the variable, when a needed variable is missing, when a
  *   value is malformed, also of a provider that is not configured, or when a variable with the
- *   prefix of a provider is not known
+ *   prefix of a provider or connection is not known
  */
-export function readProviders(env: Environment, chosen: string): ConfiguredProvider[] {
-  const known = new Set<string>();
-  const recording = recordReads(env, known);
-  const configured = [...REGISTRY, OF_TEST_KEYS].flatMap(
-    ({ configure }) => configure(recording) ?? [],
+export function readProviders(
+  env: Environment,
+  chosen: string,
+  known = new Set<string>(),
+): ConfiguredProvider[] {
+  const connections = namedConnections(env);
+  const ofKinds = [...REGISTRY, OF_TEST_KEYS].flatMap(
+    ({ configure }) => configure(recordReads(env, known)) ?? [],
   );
-  refuseUnknown(env, known);
-  requireComplete(env, chosen, `PROVIDER=${chosen}`);
-  for (const { name } of configured) {
+  const all = new Set(known);
+  const ofConnections = connections.flatMap((connection) => {
+    return configureConnection(recordReads(env, all), connection) ?? [];
+  });
+  const configured = [...ofKinds, ...ofConnections];
+  const names = [...FOREIGN.map(({ name }) => name), ...connections.map(({ name }) => name)];
+  refuseUnknown(env, names.map(prefixOf), all);
+  requireComplete(env, connectionOf(connections, chosen), `PROVIDER=${chosen}`);
+  for (const { name, kind } of ofKinds) {
     const [first] = neededVariables(name);
-    if (first) requireComplete(env, name, first.variable);
+    if (first) requireComplete(env, { name, kind }, first.variable);
+  }
+  for (const connection of connections) {
+    requireComplete(env, connection, `CONNECTIONS with ${connection.name}`);
   }
   return configured;
 }
 
+function configureConnection(env: Environment, connection: ProviderConnection) {
+  try {
+    return REGISTRY.find(({ name }) => name === connection.kind)?.configure(env, connection);
+  } catch (error) {
+    throw named(connection, error);
+  }
+}
+
+/** The connection of this name; unless CONNECTIONS has it, that of the provider of this name. */
+function connectionOf(connections: ProviderConnection[], name: string): ProviderConnection {
+  return connections.find((one) => one.name === name) ?? { name, kind: name };
+}
+
 /** A misspelt variable must not be ignored: the service would run with another setting. */
-function refuseUnknown(env: Environment, known: ReadonlySet<string>): void {
-  const foreign = REGISTRY.filter(({ registeredBy }) => registeredBy.length > 0);
-  for (const prefix of foreign.map(({ name }) => `${name.toUpperCase()}_`)) {
+function refuseUnknown(env: Environment, prefixes: string[], known: ReadonlySet<string>): void {
+  for (const prefix of prefixes) {
     const own = [...known].filter((name) => name.startsWith(prefix));
     const set = Object.keys(env).filter((name) => read(env, name, '') !== '');
     const unknown = set.find((name) => name.startsWith(prefix) && !known.has(name));
@@ -159,8 +212,8 @@ function refuseUnknown(env: Environment, known: ReadonlySet<string>): void {
   }
 }
 
-function requireComplete(env: Environment, provider: string, why: string): void {
-  for (const { variable, wanted } of neededVariables(provider)) {
+function requireComplete(env: Environment, { name, kind }: ProviderConnection, why: string): void {
+  for (const { variable, wanted } of neededVariables(name, kind)) {
     if (read(env, variable, '') !== '') continue;
     throw new UsageError(`${variable} is not set: ${why} needs ${wanted}`);
   }

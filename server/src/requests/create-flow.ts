@@ -10,7 +10,14 @@ import type { Log } from '../kernel/log.ts';
 import { insufficientCredits } from '../ledger/reserve.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
 import type { HostRules } from '../outbound/addresses.ts';
-import { allowNextCreate, tryCreate } from '../providers/circuit-breaker/outages.ts';
+import {
+  allowNextCreate,
+  type CreateClosures,
+  readCreateClosures,
+  tryCreate,
+} from '../providers/circuit-breaker/outages.ts';
+import { TEST_PROVIDER } from '../providers/test-provider.ts';
+import type { Routing } from '../routing/routing.ts';
 import { DiskFull, type FreeSpace } from '../storage/free-space.ts';
 import type { CreateDeps, Created } from '../tasks/create/create.ts';
 import { type BoundKey, replay } from '../tasks/create/idempotency-keys.ts';
@@ -18,7 +25,6 @@ import {
   type Binding,
   type CheckedRequest,
   expectedOutputBytes,
-  providerOfNewTask,
 } from '../tasks/create/new-task.ts';
 import type { Task } from '../tasks/task.ts';
 import { report } from '../telemetry/reports.ts';
@@ -52,6 +58,9 @@ export async function priceRequest(
 export interface CreateFlowDeps extends CreateDeps, PricingDeps {
   db: CreateDeps['db'];
   space: FreeSpace;
+  routing: Pick<Routing, 'connectionsFor'>;
+  /** The connection PROVIDER, whose closures are read with the admission. */
+  providerName: string;
 }
 
 /** Where creates of the public API and of the website differ. */
@@ -60,6 +69,7 @@ export interface CreateSurface {
   callerOf(request: FastifyRequest): Pick<Binding, 'accountId' | 'surface' | 'apiKey'>;
   /** Looks up the Idempotency-Key, before the body is checked. */
   readKey(request: FastifyRequest, binding: Binding): Promise<BoundKey | undefined>;
+  /** Those of PROVIDER; for test keys, of their provider. */
   closuresOf(request: FastifyRequest): Promise<CreateClosures>;
   create(checked: CheckedRequest): Promise<Created>;
   /** Waits for the acceptance, if the surface does. */
@@ -67,20 +77,22 @@ export interface CreateSurface {
   shown(task: Task): object | Promise<object>;
 }
 
-/** Reserves the credits and stores the task, unless creates are closed. */
+/** Reserves the credits and stores the task, unless all its connections are closed. */
 async function store(
   deps: CreateFlowDeps,
   { create }: CreateSurface,
   closures: CreateClosures,
-  checked: CheckedRequest,
+  unrouted: Omit<CheckedRequest, 'provider'>,
 ): Promise<Created> {
-  const { binding } = checked;
-  throwSimulatedRefusal(checked);
-  const created = await createUnlessClosed(
-    deps.db,
-    providerOfNewTask(deps, binding),
-    closures,
-    () => createWithSpace(deps.space, checked, () => create(checked)),
+  const { binding } = unrouted;
+  throwSimulatedRefusal(unrouted);
+  const connections = connectionsOf(deps, unrouted);
+  const closuresOf = async (name: string) =>
+    name === defaultOf(deps, binding) ? closures : readCreateClosures(deps.db, name);
+  const open = await firstOpen(deps.db, connections, closuresOf);
+  const checked = { ...unrouted, provider: open.name };
+  const created = await createAt(deps.db, open, () =>
+    createWithSpace(deps.space, checked, () => create(checked)),
   );
   if (created.kind === 'created' && binding.surface !== TEST_SURFACE) {
     report('credits', { movement: 'reserve', credits: checked.price.credits });
@@ -146,11 +158,37 @@ function sendReplay(reply: FastifyReply, shown: object): FastifyReply {
   return reply.code(200).header('idempotent-replayed', 'true').send(shown);
 }
 
+/** The connection whose closures the admission reads. */
+function defaultOf({ providerName }: CreateFlowDeps, { surface }: Binding): string {
+  return surface === TEST_SURFACE ? TEST_PROVIDER : providerName;
+}
+
+/**
+ * The connections that can make a request, the first to try first.
+ * @throws ApiError `invalid_request` if none can
+ */
+function connectionsOf(
+  deps: CreateFlowDeps,
+  { binding, request }: Pick<CheckedRequest, 'binding' | 'request'>,
+): string[] {
+  if (binding.surface === TEST_SURFACE) return [TEST_PROVIDER];
+  const connections = deps.routing.connectionsFor(request);
+  if (connections.length > 0) return connections;
+  const { model, mode, resolution, duration } = request;
+  const message = `${model} is not available for this request now: another model, mode, resolution or duration may be.`;
+  const details = { field: 'model', reason: 'not_offered', model, mode, resolution, duration };
+  throw invalidRequest(message, details);
+}
+
 /** The Retry-After for the prompt word `test-rate-limited`. */
 const WAIT_SECONDS = 2;
 
 /** @throws ApiError `rate_limited`, `insufficient_credits` */
-function throwSimulatedRefusal({ binding, request, price }: CheckedRequest): void {
+function throwSimulatedRefusal({
+  binding,
+  request,
+  price,
+}: Omit<CheckedRequest, 'provider'>): void {
   if (binding.surface !== TEST_SURFACE) return;
   const outcome = testOutcomeOf(request.prompt);
   if (outcome === 'rate-limited') throw windowFullError(WAIT_SECONDS);
@@ -164,41 +202,49 @@ export function simulatesInsufficientCredits(
   return surface === TEST_SURFACE && testOutcomeOf(prompt) === 'insufficient-credits';
 }
 
-/** Whether new tasks can be submitted. The API reads it in the statement that admits the create. */
-export interface CreateClosures {
-  /** An operator paused all creates, or the provider that gets new tasks. */
-  paused: boolean;
-  /**
-   * Seconds until the circuit breaker lets one create try; 0 or less: now; null: it lets all
-   * through.
-   */
-  closed_seconds: number | null;
-}
-
 /** The Retry-After while an operator has paused creates, or while another create tries. */
 const PAUSED_SECONDS = 30;
 const TRIED_SECONDS = 2;
 
+interface OpenConnection {
+  name: string;
+  /** Whether this create is the one that tries the connection after an outage. */
+  isTrying: boolean;
+}
+
 /**
- * Refuses a create whose task could not be submitted now. It has reserved nothing, and its
- * Idempotency-Key is not bound.
- * @throws ApiError `service_busy`, or an error of the create
+ * The first connection that takes jobs.
+ * @throws ApiError `service_busy` with the soonest time to try again, if none does. Nothing is
+ *   reserved, and the Idempotency-Key is not bound
  */
-async function createUnlessClosed<T>(
+async function firstOpen(
   db: Queryable,
-  providerName: string,
-  { paused, closed_seconds: seconds }: CreateClosures,
+  names: string[],
+  closuresOf: (name: string) => Promise<CreateClosures>,
+): Promise<OpenConnection> {
+  const waits: number[] = [];
+  for (const name of names) {
+    const { creates_paused, paused, closed_seconds: seconds } = await closuresOf(name);
+    if (creates_paused) throw notTaken(PAUSED_SECONDS);
+    if (paused) waits.push(PAUSED_SECONDS);
+    else if (seconds === null) return { name, isTrying: false };
+    else if (seconds > 0) waits.push(Math.ceil(seconds));
+    else if (await tryCreate(db, name)) return { name, isTrying: true };
+    else waits.push(TRIED_SECONDS);
+  }
+  throw notTaken(Math.min(...waits));
+}
+
+async function createAt<T>(
+  db: Queryable,
+  { name, isTrying }: OpenConnection,
   create: () => Promise<T>,
 ): Promise<T> {
-  if (paused) throw notTaken(PAUSED_SECONDS);
-  if (seconds === null) return create();
-  if (seconds > 0) throw notTaken(Math.ceil(seconds));
-  if (!(await tryCreate(db, providerName))) throw notTaken(TRIED_SECONDS);
   try {
     return await create();
   } catch (error) {
     // Usually no task was created, for example for lack of credits: let another create try at once.
-    await allowNextCreate(db, providerName).catch(() => {});
+    if (isTrying) await allowNextCreate(db, name).catch(() => {});
     throw error;
   }
 }
@@ -209,7 +255,7 @@ const FULL_SECONDS = 30;
 /**
  * Creates only if the disk has room for the output: otherwise an accepted task could not end, while
  * its client waits and its credits stay reserved.
- * @throws ApiError as {@link createUnlessClosed}
+ * @throws ApiError `service_busy`, or an error of the create
  */
 async function createWithSpace<T>(
   space: Pick<FreeSpace, 'withOutputSpace'>,

@@ -1,6 +1,14 @@
 import { command, statement, type Transaction } from '../database/database.ts';
-import type { Task } from './task.ts';
-import { type Changes, move, postpone, type StepResult, Superseded } from './transitions.ts';
+import { jsonText } from '../database/json-text.ts';
+import { TASK_COLUMNS, TASK_FIELDS, type Task } from './task.ts';
+import {
+  type Changes,
+  move,
+  postpone,
+  type StepResult,
+  Superseded,
+  superseded,
+} from './transitions.ts';
 
 // After its wait a create may respond with 202 at any moment, so the task counts as announced.
 const LOCK = statement(
@@ -54,9 +62,12 @@ export async function notAccepted(
     submitRetrySeconds: number;
     cause: Record<string, unknown>;
     retryAfterSeconds?: number | undefined;
+    /** The connection that is tried next, at once; undefined: all were. */
+    next?: string | undefined;
   },
 ): Promise<StepResult> {
   const lock = await lockRefused(tx, task);
+  if (options.next !== undefined) return tryNext(tx, task, options.next, options.cause);
   const fail = (error: NonNullable<Changes['error']>) =>
     move(tx, task, { to: 'failed', changes: { error }, cause: options.cause });
   // The messages name no provider: the cause may be the service's own, such as its storage.
@@ -78,6 +89,42 @@ export async function notAccepted(
     return fail({ code: 'provider_unavailable', message });
   }
   const seconds = backoffSeconds(lock.refused_seconds, options.retryAfterSeconds);
+  return postponeRoute(tx, task, seconds);
+}
+
+const NEXT = statement(
+  'task_next_connection',
+  `with moved as (
+     update tasks set provider = $3, route_tried = array_append(route_tried, provider)
+     where id = $1 and lease = $2 and phase = 'submitting'
+     returning ${TASK_COLUMNS}),
+   history as (
+     insert into task_history (task_id, phase, cause) select id, phase, $4::jsonb from moved)
+   select ${TASK_FIELDS} from moved`,
+);
+
+/** The worker keeps its lease and submits to the next connection at once. */
+async function tryNext(
+  tx: Transaction,
+  task: Task,
+  next: string,
+  cause: Record<string, unknown>,
+): Promise<Task> {
+  const why = jsonText({ ...cause, connection: task.provider, next });
+  const [moved] = await tx.query<Task>(NEXT, [task.id, task.lease, next, why]);
+  if (!moved) throw superseded(task);
+  return moved;
+}
+
+const RESTART_ROUTE = statement(
+  'task_restart_route',
+  `update tasks set provider = route_tried[1], route_tried = null
+   where id = $1 and lease = $2 and route_tried is not null`,
+);
+
+/** Postpones a task that all connections refused: it begins with the first again. */
+async function postponeRoute(tx: Transaction, task: Task, seconds: number): Promise<StepResult> {
+  if (task.route_tried) await tx.query(RESTART_ROUTE, [task.id, task.lease]);
   return postpone(tx, task, { seconds });
 }
 
@@ -86,6 +133,8 @@ const FORGET_REFUSAL = statement(
   'update tasks set refused_at = null where id = $1 and lease = $2',
 );
 
+const CLOSED_BY = { operator: 'paused', outage: 'closed' };
+
 /** Jitter, so that tasks waiting for a provider don't all become due at once. */
 const SPREAD_SECONDS = 5;
 
@@ -93,22 +142,31 @@ const SPREAD_SECONDS = 5;
  * Postpones a task whose provider takes no jobs now; its inputs are kept. An outage counts toward
  * the retry time like an attempt that is not accepted; an operator's pause does not.
  * @param closure.seconds until it may ask again
+ * @param closure.next the connection that is tried instead, at once
  */
 export async function awaitProvider(
   tx: Transaction,
   task: Task,
-  closure: { by: 'operator' | 'outage'; seconds: number; submitRetrySeconds: number },
+  closure: {
+    by: 'operator' | 'outage';
+    seconds: number;
+    submitRetrySeconds: number;
+    next?: string | undefined;
+  },
 ): Promise<StepResult> {
+  if (closure.next !== undefined) {
+    return tryNext(tx, task, closure.next, { provider: CLOSED_BY[closure.by] });
+  }
   const seconds = closure.seconds + Math.random() * SPREAD_SECONDS;
   if (closure.by === 'operator') {
     await tx.query(FORGET_REFUSAL, [task.id, task.lease]);
-    return postpone(tx, task, { seconds });
+    return postponeRoute(tx, task, seconds);
   }
   const { submitRetrySeconds } = closure;
   if ((await lockRefused(tx, task)).refused_seconds >= submitRetrySeconds) {
-    return notAccepted(tx, task, { submitRetrySeconds, cause: { provider: 'closed' } });
+    return notAccepted(tx, task, { submitRetrySeconds, cause: { provider: CLOSED_BY.outage } });
   }
-  return postpone(tx, task, { seconds });
+  return postponeRoute(tx, task, seconds);
 }
 
 /** Makes tasks due that are waiting to be submitted to a provider. */

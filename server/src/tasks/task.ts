@@ -70,7 +70,10 @@ export interface Task {
   credits: number;
   /** How many of the credits are promotional; 0 except on website tasks. */
   promotional_credits: number;
+  /** The name of the connection that has it, or is tried now. */
   provider: string;
+  /** The connections tried before in this round, none of which accepted it. */
+  route_tried: string[] | null;
   announced_at: Date | null;
   accepted_at: Date | null;
   lease: number;
@@ -102,7 +105,7 @@ export interface Task {
 
 const STORED = `tasks.id, tasks.account_id, tasks.surface, tasks.idempotency_key, tasks.phase,
   tasks.held_cause, tasks.request, tasks.seed, tasks.aspect_ratio, tasks.credits, tasks.provider,
-  tasks.announced_at, tasks.accepted_at, tasks.lease, tasks.internal_failures, tasks.outcome_holds,
+  tasks.route_tried, tasks.announced_at, tasks.accepted_at, tasks.lease, tasks.internal_failures, tasks.outcome_holds,
   tasks.inputs, tasks.provider_output, tasks.output_object_id, tasks.error_code,
   tasks.error_message, tasks.error_details, tasks.created_at, tasks.updated_at, tasks.traceparent`;
 

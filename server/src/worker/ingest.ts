@@ -13,6 +13,7 @@ import { copyWithoutFlaws } from '../media/without-flaws.ts';
 import { ByteBudget } from '../outbound/byte-budget.ts';
 import type { GuardedFetch } from '../outbound/guarded-fetch.ts';
 import { OutboundError } from '../outbound/refusal.ts';
+import { ROLES } from '../providers/provider.ts';
 import { markReadyWith, markUnfinished, storeFile } from '../storage/objects.ts';
 import { ObjectMissing, type Storage } from '../storage/storage.ts';
 import { hasVanished } from '../storage/vanished.ts';
@@ -237,13 +238,6 @@ function checkDuration(input: RequestedInput, durationSeconds: number): void {
     throw new MediaRefused(input, 'duration_mismatch', message, { ...declared, ...exact });
   }
 }
-
-const ROLES = {
-  image_url: 'first_frame',
-  end_image_url: 'last_frame',
-  reference_image_urls: 'reference_image',
-  reference_video_urls: 'reference_video',
-} as const;
 
 function describe(input: RequestedInput, facts: MediaFacts, objectId: string): TaskInput {
   const { width, height, mediaType } = facts;

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isOneLineAbout } from '../../test/providers/settings.ts';
 import { recordingLog } from '../../test/recording-log.ts';
 import { makeTask, openTaskFixture } from '../../test/task-fixtures.ts';
 import {
+  checkUnserved,
   createClaimRules,
   reportAlive,
   reportGone,
   unservedTasks,
-  warnOfUnserved,
 } from './live-workers.ts';
 
 const OWN = ['ark'];
@@ -55,17 +56,22 @@ test('a warning names each provider of live tasks that no running worker has, an
     const other = { id: 'other', providers: ['local', 'replicate'], ingestSlots: 8 };
     const fleet = await reportAlive(fixture.db, other);
     assert.deepEqual(fleet, { ingestSlots: 8, unservedProviders: ['fal'] });
-    assert.deepEqual(await unservedTasks(fixture.db, []), [{ provider: 'fal', tasks: 2 }]);
+    const [ofFal, ...rest] = await unservedTasks(fixture.db, []);
+    assert.deepEqual([ofFal?.provider, ofFal?.tasks, rest], ['fal', 2, []]);
     const { log, lines } = recordingLog();
     const configured = new Map([['local', {}]]);
-    await warnOfUnserved(configured, { db: fixture.db, log });
+    await checkUnserved(configured, { db: fixture.db, log });
     const [line] = lines.map((text) => JSON.parse(text));
     assert.equal(lines.length, 1);
     assert.deepEqual([line.provider, line.tasks], ['fal', 2]);
     assert.match(line.msg, /set FAL_API_KEY/);
+    const { task } = await makeTask(fixture, { providerName: 'fal-2' });
+    await assert.rejects(checkUnserved(configured, { db: fixture.db, log }), (error: Error) => {
+      return isOneLineAbout('fal-2 has 1 live tasks')(error) && error.message.includes(task.id);
+    });
     await reportGone(fixture.db, 'other');
     const unserved = (await unservedTasks(fixture.db, [])).map(({ provider }) => provider);
-    assert.deepEqual(unserved, ['fal', 'local', 'replicate']);
+    assert.deepEqual(unserved, ['fal', 'fal-2', 'local', 'replicate']);
   } finally {
     await fixture.close();
   }

@@ -1,4 +1,12 @@
-import { command, type Database, namedStatement, query, queryFirst } from '../database/database.ts';
+import {
+  command,
+  type Database,
+  namedStatement,
+  query,
+  queryColumn,
+  queryFirst,
+} from '../database/database.ts';
+import { UsageError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { neededVariables } from '../providers/registry.ts';
 import { NOW } from '../tasks/lease.ts';
@@ -33,12 +41,25 @@ const readFleet = queryFirst<[], Fleet>(
      ) as "unservedProviders"`,
 );
 
+interface Unserved {
+  provider: string;
+  tasks: number;
+  /** The ids of at most three of them. */
+  some: string[];
+}
+
 /** The live tasks that no running worker can serve, except those of the given providers. */
-export const unservedTasks = query<[except: string[]], { provider: string; tasks: number }>(
+export const unservedTasks = query<[except: string[]], Unserved>(
   'tasks_unserved',
-  `select provider, count(*)::int as tasks from tasks
+  `select provider, count(*)::int as tasks, (array_agg(id order by id))[1:3] as some from tasks
    where due_at is not null and provider <> all($1) and ${IS_UNSERVED}
    group by provider order by provider`,
+);
+
+/** The connections that a running worker has. */
+export const runningConnections = queryColumn<[], string>(
+  'worker_connections',
+  `select distinct unnest(providers) from workers where ${IS_ALIVE} order by 1`,
 );
 
 /** Reports that this worker claims nothing more. */
@@ -108,14 +129,23 @@ export function createClaimRules(options: {
   };
 }
 
-/** Warns of live tasks whose provider neither this process nor a running worker has. */
-export async function warnOfUnserved(
+/**
+ * Warns of live tasks whose provider neither this process nor a running worker has.
+ * @throws UsageError, one line, if CONNECTIONS has lost a connection with live tasks
+ */
+export async function checkUnserved(
   providers: ReadonlyMap<string, unknown>,
   { db, log }: { db: Database; log: Log },
 ): Promise<void> {
-  for (const { provider, tasks } of await unservedTasks(db, [...providers.keys()])) {
+  for (const { provider, tasks, some } of await unservedTasks(db, [...providers.keys()])) {
     const [needed] = neededVariables(provider);
-    const why = needed ? `no running worker has: set ${needed.variable}` : 'is not known';
+    if (!needed) {
+      throw new UsageError(
+        `${provider} has ${tasks} live tasks (${some.join(', ')}), but no running worker has it: ` +
+          'name it in CONNECTIONS, with its variables, until they have ended',
+      );
+    }
+    const why = `no running worker has: set ${needed.variable}`;
     log.warn({ provider, tasks }, `live tasks were given to ${provider}, which ${why}`);
   }
 }

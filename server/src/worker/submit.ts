@@ -11,14 +11,17 @@ import { inputsFor, jobSpecOf } from '../attempts/job-spec.ts';
 import { recordOrphans } from '../attempts/orphans.ts';
 import { DatabaseClosed, isDatabaseUnavailable, violatedConstraint } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
+import { TEST_SURFACE } from '../ledger/transfer.ts';
 import type { ProviderBreaker } from '../providers/circuit-breaker/breaker.ts';
 import type { Provider, SubmitOutcome } from '../providers/provider.ts';
+import type { Routing } from '../routing/routing.ts';
 import { awaitProvider, notAccepted } from '../tasks/not-accepted.ts';
 import type { Task } from '../tasks/task.ts';
 import { type StepResult, Superseded } from '../tasks/transitions.ts';
 
 export interface SubmitStepDeps extends FindDeps {
   breaker: Pick<ProviderBreaker, 'enter'>;
+  routing: Pick<Routing, 'next' | 'modelIdOf'>;
   monotonic(): number;
   /** Milliseconds. Keeps running while the machine is suspended, unlike `monotonic`. */
   wallClock(): number;
@@ -38,15 +41,26 @@ export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<Step
     provider = deps.providerOf(task);
   } catch (error) {
     const { submitRetrySeconds } = deps;
-    const cause = { failure: String(error) };
-    return deps.db.transaction((tx) => notAccepted(tx, task, { submitRetrySeconds, cause }));
+    const options = {
+      submitRetrySeconds,
+      cause: { failure: String(error) },
+      next: nextFor(deps, task),
+    };
+    return deps.db.transaction((tx) => notAccepted(tx, task, options));
   }
   const entry = await deps.breaker.enter(task.provider);
   if (entry.kind === 'refused') {
-    const closure = { ...entry, submitRetrySeconds: deps.submitRetrySeconds };
+    const { submitRetrySeconds } = deps;
+    const closure = { ...entry, submitRetrySeconds, next: nextFor(deps, task) };
     return deps.db.transaction((tx) => awaitProvider(tx, task, closure));
   }
   return submitNow(deps, task, provider).finally(entry.end);
+}
+
+/** Where the task goes if its connection does not accept it; never for a task of a test key. */
+function nextFor({ routing }: SubmitStepDeps, task: Task): string | undefined {
+  if (task.surface === TEST_SURFACE) return undefined;
+  return routing.next(task.request, [...(task.route_tried ?? []), task.provider]);
 }
 
 async function submitNow(
@@ -58,7 +72,8 @@ async function submitNow(
   await provider.prepare?.(await inputsFor(deps, task)).catch(() => {});
   // The clock starts before the attempt is recorded, so the time ends no later than `send_before`.
   const mayStillSend = untilSeconds(deps, SEND_WITHIN_SECONDS);
-  const attempt = await insertAttempt(deps.db, task, provider.identity);
+  const modelId = deps.routing.modelIdOf(task.request, provider.name);
+  const attempt = await insertAttempt(deps.db, task, provider.identity, modelId);
   const jobSpec = await jobSpecOf(deps, task, attempt);
   const outcome = await Promise.try(() => provider.submit(jobSpec, mayStillSend)).catch(
     (error): SubmitOutcome => ({ kind: 'unknown', cause: String(error) }),
@@ -126,7 +141,8 @@ async function recordOnce(
   return deps.db.transaction(async (tx) => {
     if (outcome.kind === 'unknown') await recordEvidence(tx, attempt.id, 'sender', outcome);
     const cause = { attempt: attempt.id, ...outcome };
-    return applyOutcome(tx, task, attempt, { outcome, by: 'sender', cause, submitRetrySeconds });
+    const reported = { outcome, by: 'sender', cause, submitRetrySeconds } as const;
+    return applyOutcome(tx, task, attempt, { ...reported, next: nextFor(deps, task) });
   });
 }
 

@@ -12,6 +12,7 @@ import { until } from '../until.ts';
 
 /** What {@link CrashFixture.body} costs: 4 s of the mini model in 480p. */
 export const VIDEO_CREDITS = 60;
+export const VIDEO_MODEL = SMALLEST.model;
 /** A program that starts the service with {@link withCrashPoints} under it. */
 export const CRASHING_SERVICE = [new URL('./crashing-service.ts', import.meta.url).pathname];
 /** Longer than the leases of tasks and renders, shorter than the wait of a create. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { reconcile } from '../../src/operator/reconcile.ts';
 import type { ApiResponse } from '../client.ts';
 import { unlessLong } from '../long.ts';
 import {
@@ -8,9 +9,10 @@ import {
   assertTidyObjects,
   tasksOfKey,
 } from '../service/end-state.ts';
+import { sql } from '../task-fixtures.ts';
 import { until } from '../until.ts';
 import { apiBuyer, type Buyer, webBuyer } from './buyers.ts';
-import { type CrashFixture, openCrashFixture } from './crash-fixture.ts';
+import { type CrashFixture, openCrashFixture, VIDEO_MODEL } from './crash-fixture.ts';
 import { CUSTOMER_LIVES } from './customer-lives.ts';
 import { crashAtManyPoints, type Story, seed } from './rounds.ts';
 
@@ -63,6 +65,52 @@ const PURCHASES = [
   ['from an upload and promotional credits', 'image-to-video', webBuyer, seed % 4 === 2],
 ] as const;
 
+/** Two connections that refuse each connect, then the built-in one. */
+async function routed(fixture: CrashFixture): Promise<CrashFixture> {
+  const steps = ['ark', 'second', 'local'].map((connection) => ({ connection }));
+  const values = [VIDEO_MODEL, JSON.stringify(steps)];
+  const { db } = fixture.database;
+  await sql(
+    db,
+    `insert into routes (model, choice, steps) values ($1, 'order', $2::jsonb)`,
+    values,
+  );
+  const nowhere = 'http://127.0.0.1:1';
+  const env = {
+    ...fixture.env,
+    PROVIDER: 'ark',
+    CONNECTIONS: 'second:ark',
+    ARK_API_KEY: 'one',
+    ARK_BASE_URL: nowhere,
+    SECOND_API_KEY: 'two',
+    SECOND_BASE_URL: nowhere,
+  };
+  return { ...fixture, env };
+}
+
+/**
+ * A process that died with an attempt in flight at a host that is down leaves its task held there:
+ * only an operator knows that there is no job.
+ * @returns whether the task was announced, so that it ends refunded
+ */
+async function decideHeld(fixture: CrashFixture, key: string): Promise<boolean> {
+  const { db } = fixture.database;
+  const tasks = await until(
+    () => tasksOfKey(db, key),
+    (all) => all.every(({ phase }) => ['completed', 'failed', 'held'].includes(phase)),
+  );
+  const held = tasks.find(({ phase }) => phase === 'held');
+  if (!held) return false;
+  assert.deepEqual(held.jobs, [], 'a held task is at no other connection');
+  await until(async () => {
+    await fixture.expireLeases(); // until the submit can't be under way any more
+    return reconcile(db, held.id, { kind: 'not_accepted' }, 'a test').catch(() => undefined);
+  });
+  const [after] = await tasksOfKey(db, key);
+  assert.equal(after?.phase, 'failed');
+  return held.announced;
+}
+
 const skipUnless = (isSampled: boolean) => !isSampled && unlessLong;
 
 describe('a service killed at any point of a request', { concurrency: 2 }, () => {
@@ -74,6 +122,22 @@ describe('a service killed at any point of a request', { concurrency: 2 }, () =>
       await crashAtManyPoints(t, fixture, { leastPoints: 40, open });
     });
   }
+  test('makes one video and charges it once, by the third connection of its route', {
+    skip: skipUnless(seed % 8 === 3),
+  }, async (t) => {
+    await using opened = await openCrashFixture('text-to-video');
+    const fixture = await routed(opened);
+    const open = async () => {
+      await sql(fixture.database.db, 'delete from provider_outages'); // each is tried again
+      const story = purchase(fixture, apiBuyer);
+      const check: Story['check'] = async (url, response) => {
+        const isRefunded = await decideHeld(fixture, story.mark);
+        if (!isRefunded) await story.check(url, response);
+      };
+      return { ...story, check };
+    };
+    await crashAtManyPoints(t, fixture, { leastPoints: 40, open });
+  });
   for (const [i, { title, leastPoints, hasBucket, open }] of CUSTOMER_LIVES.entries()) {
     const skip = skipUnless(seed % 2 === 1 && (seed >> 1) % CUSTOMER_LIVES.length === i);
     test(title, { skip }, async (t) => {

@@ -15,7 +15,7 @@ const LAYERS = [
   ['catalog', 'ledger', 'storage', 'webhooks'],
   ['accounts'],
   ['providers', 'uploads'],
-  ['tasks'],
+  ['tasks', 'routing'],
   ['attempts', 'sign-in', 'billing'],
   ['worker'],
   ['operator'],

@@ -144,7 +144,10 @@ test('each variable that the deployment files set is one that the service reads'
 /** What registers every foreign provider, so that their settings are read to the end. */
 const REGISTERED = Object.fromEntries([
   ['PROVIDER', 'local'],
-  ...PROVIDERS.flatMap(neededVariables).map(({ variable }) => [variable, 'http://10.0.0.5:8188']),
+  ...PROVIDERS.flatMap((name) => neededVariables(name)).map(({ variable }) => [
+    variable,
+    'http://10.0.0.5:8188',
+  ]),
 ]);
 
 test('a default in code type is what the service takes when the variable is not set', () => {

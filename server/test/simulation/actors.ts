@@ -13,23 +13,25 @@ import { EVENT_TYPES } from '../../src/webhooks/events.ts';
 import { quiet } from '../database.ts';
 import { databaseOf } from './database.ts';
 import { LINKS, LOST_WAKE_UPS } from './fake-deps.ts';
-import { hasRun, type PendingCallback } from './provider-state.ts';
+import { hasRun, type PendingCallback, type ProviderState } from './provider-state.ts';
 import type { Process } from './scheduler/process.ts';
 import type { Thread } from './scheduler/scheduler.ts';
-import { allJobs, inProcess, providerOn, providersOn, type Simulation } from './simulation.ts';
+import { allJobs, inProcess, providersOn, type Simulation } from './simulation.ts';
 
 /** Sends the provider's callbacks when they are due; most of those that fail are retried. */
 export function sendCallbacks(simulation: Simulation, thread: Thread): Promise<void> {
-  const { providerState, random } = simulation;
+  const { random, route } = simulation;
   return inProcess(simulation, thread, async (own) => {
     while (simulation.stage !== 'over') {
       await own.sleep(random.between(1, 5));
-      const due = providerState.callbacks.filter(({ atMs }) => atMs <= own.nowMs());
-      for (const callback of due) {
-        providerState.callbacks = providerState.callbacks.filter((other) => other !== callback);
-        const isReceived = await deliver(simulation, thread, callback);
-        const again = { ...callback, atMs: own.nowMs() + 20_000 };
-        if (!isReceived && random.chance(0.8)) providerState.callbacks.push(again);
+      for (const state of route) {
+        const due = state.callbacks.filter(({ atMs }) => atMs <= own.nowMs());
+        for (const callback of due) {
+          state.callbacks = state.callbacks.filter((other) => other !== callback);
+          const isReceived = await deliver(simulation, thread, state, callback);
+          const again = { ...callback, atMs: own.nowMs() + 20_000 };
+          if (!isReceived && random.chance(0.8)) state.callbacks.push(again);
+        }
       }
     }
   });
@@ -38,9 +40,10 @@ export function sendCallbacks(simulation: Simulation, thread: Thread): Promise<v
 async function deliver(
   simulation: Simulation,
   thread: Thread,
+  providerState: ProviderState,
   { attemptId, jobId, isGenuine }: PendingCallback,
 ): Promise<boolean> {
-  const { providerState, random, trace } = simulation;
+  const { random, trace } = simulation;
   const incoming = {
     provider: providerState.profile.name,
     segment: random.chance(0.05) ? 'unknown' : attemptId,
@@ -49,8 +52,7 @@ async function deliver(
   };
   trace.note(thread.name, `calls about ${trace.nameOf(attemptId)}: ${jobId}`);
   const result = await inProcess(simulation, thread, async (api) => {
-    const provider = providerOn(simulation, api);
-    const providers = new Map([[provider.name, provider]]);
+    const providers = providersOn(simulation, api);
     const deps = { db: api.db, log: quiet, links: LINKS, providers, wakeUps: LOST_WAKE_UPS };
     const received = await receiveCallback(deps, incoming).catch(() => undefined);
     if (received && random.chance(0.2)) await checkOrphans(deps).catch(() => {});

@@ -10,7 +10,7 @@ import { splitProblems } from '../ledger/split-problems.ts';
 import { PRICE } from '../task-fixtures.ts';
 import { checkOrphans, type OrphanEnd, readOrphans } from './orphan-checks.ts';
 import { hasRun, isBilled, type SimulatedJob } from './provider-state.ts';
-import { allJobs, type Simulation } from './simulation.ts';
+import { allJobs, allStates, type Simulation } from './simulation.ts';
 
 /** The description of endpoints that are there for the whole history. */
 export const KEPT = 'kept';
@@ -32,13 +32,20 @@ interface TaskEnd {
   missing_events: number;
   /** Whether an endpoint got more events of it. */
   has_extra_events: boolean;
-  attempts: Array<{ id: string; state: string; job_id: string | null; outcome_by: string | null }>;
+  provider: string;
+  attempts: Array<{
+    id: string;
+    provider: string;
+    state: string;
+    job_id: string | null;
+    outcome_by: string | null;
+  }>;
 }
 
 const TASKS = statement(
   'simulation_tasks',
   `select t.id, t.surface, t.promotional_credits, t.phase, t.held_cause, t.error_code, t.idempotency_key,
-     t.announced_at is not null as announced, k.task_id is not distinct from t.id as is_bound,
+     t.provider, t.announced_at is not null as announced, k.task_id is not distinct from t.id as is_bound,
      (select count(*) from task_history h
       where h.task_id = t.id and h.phase in ('completed', 'failed')) as ends,
      told.times - (select count(*) from webhook_deliveries d
@@ -178,6 +185,8 @@ function checkTask(simulation: Simulation, task: TaskEnd): string[] {
   if (task.missing_events !== 0) report(`it lacks ${task.missing_events} events`);
   if (task.has_extra_events) report('an endpoint got more events than there were');
   if (!hasEnded(task) && task.phase !== 'held') report('it neither ended nor is held');
+  const live = task.attempts.filter(({ state }) => !NO_JOB.includes(state));
+  if (live.some(({ provider }) => provider !== task.provider)) report('it left a live attempt');
   const accepted = task.attempts.find(({ state }) => state === 'accepted');
   const job = allJobs(simulation).find(({ id }) => id === accepted?.job_id);
   if (accepted && job?.attemptId !== accepted.id) {
@@ -195,10 +204,11 @@ function checkTask(simulation: Simulation, task: TaskEnd): string[] {
 
 /** Why the outcome can't be known; undefined when it could have been found out. */
 function whyHeld(simulation: Simulation, task: TaskEnd): string | undefined {
-  const { held_cause, attempts, surface } = task;
+  const { held_cause, attempts } = task;
   const { scheduler } = simulation;
-  const providerState = simulation[surface === TEST_SURFACE ? 'testState' : 'providerState'];
   const attempt = attempts.at(-1);
+  const providerState = allStates(simulation).find(({ profile }) => profile.name === task.provider);
+  if (!providerState) return undefined;
   const job = providerState.jobs.find(({ attemptId }) => attemptId === attempt?.id);
   if (held_cause === 'outcome') {
     if (job?.ending === 'never') return 'the job never ends';
@@ -251,7 +261,7 @@ function checkKeys(tasks: TaskEnd[]): string[] {
 }
 
 function tallyOf(
-  { providerState, observations, acts }: Simulation,
+  { route, observations, acts }: Simulation,
   tasks: TaskEnd[],
   orphans: OrphanEnd[],
 ): Record<string, number> {
@@ -259,12 +269,14 @@ function tallyOf(
   const count = (what: string) => {
     tally[what] = (tally[what] ?? 0) + 1;
   };
-  count(`provider ${providerState.profile.name}`);
+  for (const { profile } of route) count(`provider ${profile.name}`);
   for (const task of tasks) {
     const { phase, held_cause, error_code, attempts, is_bound } = task;
     if (partOf(task, 'promotional') * partOf(task, 'paid') > 0) count(`both kinds ${phase}`);
     count(`task ${phase} ${held_cause ?? error_code ?? ''}`.trim());
     if (!is_bound) count('key released');
+    const tried = new Set(attempts.map(({ provider }) => provider)).size;
+    if (tried > 1) count(`task ${phase} after ${tried} connections`);
     if (task.surface === TEST_SURFACE) count(`test task ${phase}`);
     for (const { state, outcome_by } of attempts) count(`attempt ${state} by ${outcome_by}`);
   }

@@ -12,7 +12,7 @@ import { actOn } from './actors.ts';
 import { LINKS, LOST_WAKE_UPS, PICTURES, pictureUrl } from './fake-deps.ts';
 import type { Process } from './scheduler/process.ts';
 import type { Thread } from './scheduler/scheduler.ts';
-import { type ClientObservation, inProcess, type Simulation } from './simulation.ts';
+import { type ClientObservation, inProcess, namesOf, type Simulation } from './simulation.ts';
 
 type Api = Process & { db: Database };
 
@@ -124,11 +124,12 @@ async function post(
     wakeUps: LOST_WAKE_UPS,
     log: quiet,
     createWaitSeconds,
-    providerName: simulation.providerState.profile.name,
   };
+  const { route, testState } = simulation;
+  const [name] = namesOf(surface === TEST_SURFACE ? [testState] : route);
   const binding = { ...bindingFor(simulation.accountId, key, request.prompt), surface };
   try {
-    const { kind, task } = await createTask(deps, requestFor(binding, request));
+    const { kind, task } = await createTask(deps, requestFor(binding, request, undefined, name));
     if (kind === 'replayed' || surface === WEB_SURFACE) return boundTo(key, task);
     const waiting = waitingOf(simulation, api);
     return boundTo(key, await awaitResponse({ ...deps, waiting }, task));

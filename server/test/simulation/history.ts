@@ -14,7 +14,7 @@ import { drawRequests, runClient } from './client.ts';
 import type { SimulatedServer } from './database.ts';
 import {
   createProviderState,
-  drawProfile,
+  drawRoute,
   SCRIPTED_PROFILE,
   SUBMIT_WEIGHTS,
 } from './provider-state.ts';
@@ -45,9 +45,9 @@ export async function runHistory(server: SimulatedServer, scratch: ScratchDirect
   const paid = PRICE.credits * random.pick([3, 20, 20]);
   const credits = { paid, promotional: random.pick([0, 100, PRICE.credits, 600]) };
   const accountId = await makeAccount(db, seed, credits);
-  const providerState = createProviderState(drawProfile(random));
+  const route = drawRoute(random).map(createProviderState);
   const testState = createProviderState(SCRIPTED_PROFILE);
-  const basis = { random, scheduler, trace, providerState, testState, db, scratch, accountId };
+  const basis = { random, scheduler, trace, route, testState, db, scratch, accountId };
   const settings = drawSettings(random);
   const observations = createObservations();
   const simulation: Simulation = {
@@ -58,7 +58,8 @@ export async function runHistory(server: SimulatedServer, scratch: ScratchDirect
     acts: new Map(),
     stage: 'faulty',
   };
-  trace.note('simulation', `${providerState.profile.name} ${JSON.stringify(settings)}`);
+  const names = route.map(({ profile }) => profile.name).join(', ');
+  trace.note('simulation', `${names} ${JSON.stringify(settings)}`);
   begin(simulation);
   await scheduler.run();
   const result = await checkHistory(simulation, credits);

@@ -32,9 +32,21 @@ const PROFILES: readonly ProviderProfile[] = [
 export const SCRIPTED_PROFILE: ProviderProfile = { name: 'scripted', ...EXACT };
 
 /** A random profile. One whose absence proves something comes twice as often: it has more to check. */
-export function drawProfile(random: Random): ProviderProfile {
+function drawProfile(random: Random): ProviderProfile {
   const decisive = PROFILES.filter(({ absence }) => absence !== 'weak');
   return random.pick([...PROFILES, ...decisive]);
+}
+
+/**
+ * The connections of a route, in order: usually one, at most three. They differ in how their jobs
+ * are found.
+ */
+export function drawRoute(random: Random): ProviderProfile[] {
+  const count = random.weighted({ 1: 3, 2: 2, 3: 1 });
+  return Array.from({ length: Number(count) }, (_, i) => {
+    const profile = drawProfile(random);
+    return i === 0 ? profile : { ...profile, name: `${profile.name}_${i + 1}` };
+  });
 }
 
 /** What becomes of a submit: whether it makes a job, and the response that the caller gets. */

@@ -39,7 +39,8 @@ export interface Simulation {
   random: Random;
   scheduler: Scheduler;
   trace: Trace;
-  providerState: ProviderState;
+  /** The connections that take tasks, in the order in which they are tried. */
+  route: ProviderState[];
   /** The provider of tasks of test keys. */
   testState: ProviderState;
   /** How often customers did what, beside creates. */
@@ -82,24 +83,30 @@ export async function inProcess<T>(
   return result;
 }
 
+/** Those of the route, and that of test keys. */
+export function allStates({ route, testState }: Simulation): ProviderState[] {
+  return [...route, testState];
+}
+
 /** The jobs of all providers. */
-export function allJobs({ providerState, testState }: Simulation): SimulatedJob[] {
-  return [...providerState.jobs, ...testState.jobs];
+export function allJobs(simulation: Simulation): SimulatedJob[] {
+  return allStates(simulation).flatMap(({ jobs }) => jobs);
+}
+
+export function namesOf(states: ProviderState[]): string[] {
+  return states.map(({ profile }) => profile.name);
 }
 
 /** All providers, by their names. */
 export function providersOn(simulation: Simulation, process: Process): Map<string, Provider> {
-  const { providerState, testState } = simulation;
-  const providers = [providerState, testState].map((state) =>
-    providerOn(simulation, process, state),
-  );
+  const providers = allStates(simulation).map((state) => providerOn(simulation, process, state));
   return new Map(providers.map((provider) => [provider.name, provider]));
 }
 
-export function providerOn(
+function providerOn(
   simulation: Simulation,
   process: Process,
-  providerState = simulation.providerState,
+  providerState: ProviderState,
 ): Provider {
   const { random, trace, settings } = simulation;
   const isCalm = () => simulation.stage !== 'faulty';
@@ -128,6 +135,10 @@ export function stepDepsOf(simulation: Simulation, process: Process & { db: Data
     outputFrames: 'keyframes',
     drawsPosters: true,
     providerOf: (task) => providerFor(providers, task),
+    routing: {
+      next: (_, tried) => namesOf(simulation.route).find((name) => !tried.includes(name)),
+      modelIdOf: () => undefined,
+    },
     monotonic: process.nowMs,
     wallClock: process.nowMs,
     breaker: createProviderBreaker({ db: process.db, log: quiet }),

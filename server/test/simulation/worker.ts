@@ -10,7 +10,14 @@ import { shuffled } from '../random.ts';
 import { claim } from '../task-fixtures.ts';
 import type { Process } from './scheduler/process.ts';
 import { type Thread, within } from './scheduler/scheduler.ts';
-import { inProcess, processOn, type Simulation, stepDepsOf } from './simulation.ts';
+import {
+  allStates,
+  inProcess,
+  namesOf,
+  processOn,
+  type Simulation,
+  stepDepsOf,
+} from './simulation.ts';
 
 interface SimulatedWorker extends AdvanceDeps {
   process: Process & { db: Database };
@@ -77,12 +84,12 @@ async function work(
 
 /** A batch of due tasks of the first pool that has some; the pools come in a random order. */
 async function claimSome(
-  { random, trace, providerState, testState }: Simulation,
+  simulation: Simulation,
   db: Database,
 ): Promise<{ pool: WorkerPool; tasks: Task[] } | undefined> {
+  const { random, trace } = simulation;
   const slots = random.whole(1, 3);
-  const names = [providerState.profile.name, testState.profile.name];
-  const limits = new Map(names.map((name) => [name, slots]));
+  const limits = new Map(namesOf(allStates(simulation)).map((name) => [name, slots]));
   for (const pool of shuffled(WORKER_POOLS, random)) {
     const tasks = await claimDue(db, pool, { slots, limits, accountLimit: random.whole(1, 4) });
     // In an order that does not depend on their random ids.

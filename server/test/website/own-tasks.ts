@@ -43,6 +43,8 @@ const FACTS = {
 };
 
 type MakerDeps = Omit<CreateDeps, 'createWaitSeconds'> & {
+  /** The connection of the tasks. */
+  providerName?: string;
   /** Where the files of completed tasks go. */
   storage?: Storage;
 };
@@ -81,7 +83,7 @@ export function taskMaker(deps: MakerDeps) {
     const { prompt = REQUEST.prompt, model = REQUEST.model, surface = 'api' } = own;
     const { ended, video = Buffer.from('a video') } = own;
     const binding = { ...bindingFor(accountId), surface, requestId: 'req_test' };
-    const order = requestFor(binding, { ...REQUEST, prompt, model }, PRICE);
+    const order = requestFor(binding, { ...REQUEST, prompt, model }, PRICE, deps.providerName);
     const { task } = await createTask({ ...deps, createWaitSeconds: 0 }, order);
     if (ended) await end(task, ended, video);
     if (own.poster) await store(task.id, 'poster', own.poster);

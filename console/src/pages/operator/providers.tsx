@@ -40,6 +40,12 @@ export function ProvidersPage() {
               rows={providers.items}
               keyOf={({ provider }) => provider}
             />
+            <TableCard
+              title="Routes"
+              columns={ROUTES}
+              rows={providers.routes}
+              keyOf={({ model }) => model}
+            />
           </>
         )}
       </Load>
@@ -74,6 +80,37 @@ const PROVIDERS: Column<Provider>[] = [
       {state !== 'open' && state !== 'refusing' && (
         <AskButton small item={provider} change={{ verb: 'providers resume', given: { provider } }}>
           Resume
+        </AskButton>
+      )}
+    </div>
+  )),
+];
+
+type Route = Providers['routes'][number];
+
+/** Which providers take a model's tasks: the next one if one certainly did not accept a task. */
+const ROUTES: Column<Route>[] = [
+  column('Model', ({ model }) => <span class="font-medium">{model}</span>),
+  column('Steps', ({ steps, default_connection: name }) =>
+    steps === null ? (
+      <span class="text-dim">{name}, the default</span>
+    ) : (
+      <span class="figures break-all">{steps}</span>
+    ),
+  ),
+  column('Choice', ({ steps, choice }) => (steps === null ? '' : choice)),
+  column('', ({ model, steps }) => (
+    <div class="flex gap-1.5 md:justify-end">
+      <AskButton small item={model} change={{ verb: 'routes set', given: { model } }}>
+        Set the route
+      </AskButton>
+      {steps !== null && (
+        <AskButton
+          small
+          item={model}
+          change={{ verb: 'routes set', given: { model, steps: 'none' } }}
+        >
+          Remove
         </AskButton>
       )}
     </div>

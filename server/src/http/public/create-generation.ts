@@ -2,15 +2,10 @@ import type { FastifyRequest } from 'fastify';
 import type { KeyGate } from '../../accounts/key-gate.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
-import { closuresOfCreate } from '../../providers/circuit-breaker/outages.ts';
+import { type CreateClosures, closuresOfCreate } from '../../providers/circuit-breaker/outages.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import { requireJsonType } from '../../requests/bodies.ts';
-import {
-  type CreateClosures,
-  type CreateFlowDeps,
-  createFlow,
-  wellFormedKey,
-} from '../../requests/create-flow.ts';
+import { type CreateFlowDeps, createFlow, wellFormedKey } from '../../requests/create-flow.ts';
 import { inSpanOf } from '../../requests/spans.ts';
 import { VideoTaskSchema, videoTask } from '../../requests/video-task.ts';
 import type { Links } from '../../storage/links.ts';

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../database/database.ts';
+import { Refusal } from '../../kernel/errors.ts';
 import {
   type ListedOutage,
   listOutages,
@@ -6,16 +7,32 @@ import {
 } from '../../providers/circuit-breaker/outages.ts';
 import { endPause, listPauses, pause } from '../../providers/circuit-breaker/pauses.ts';
 import { PROVIDER_NAMES } from '../../providers/registry.ts';
+import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import { wakeWaiting } from '../../tasks/not-accepted.ts';
+import { runningConnections } from '../../worker/live-workers.ts';
 import { performAction } from '../actions.ts';
 import { type RefusedSubmits, refusedSubmits, waitingTasks } from '../listings/submits.ts';
-import { choiceOf } from '../verb/fields.ts';
+import { text } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
 
 const OF_PROVIDER = {
-  fields: { provider: choiceOf('The provider.', PROVIDER_NAMES, { word: 'PROVIDER' }) },
+  fields: { provider: text('The provider or connection.', { word: 'PROVIDER', max: 31 }) },
   words: ['provider'],
 } as const;
+
+/** The connections of all providers, and those that CONNECTIONS gave a running worker. */
+export async function connectionNames(db: Queryable): Promise<string[]> {
+  const running = await runningConnections(db);
+  const others = running.filter((name) => name !== TEST_PROVIDER && !PROVIDER_NAMES.includes(name));
+  return [...PROVIDER_NAMES, ...others];
+}
+
+async function requireConnection(db: Queryable, name: string): Promise<void> {
+  const names = await connectionNames(db);
+  if (!names.includes(name)) {
+    throw new Refusal('provider', name, `must be one of ${names.join(', ')}`);
+  }
+}
 
 export const PROVIDERS = {
   'providers pause': verb({
@@ -23,24 +40,28 @@ export const PROVIDERS = {
     ...OF_PROVIDER,
     reason: 'required',
     dialog: { title: 'Pause the provider', isDangerous: true },
-    run: ({ db }, { provider }, action) =>
-      performAction(db, action, { target: provider }, async (tx) => {
+    async run({ db }, { provider }, action) {
+      await requireConnection(db, provider);
+      return performAction(db, action, { target: provider }, async (tx) => {
         const changed = await pause(tx, provider, action.reason ?? '');
         return { provider, state: 'paused', changed };
-      }),
+      });
+    },
   }),
   'providers resume': verb({
     summary: 'End a pause, or the wait after an outage: waiting tasks are submitted at once',
     ...OF_PROVIDER,
     reason: 'optional',
     dialog: { title: 'Resume the provider' },
-    run: ({ db }, { provider }, action) =>
-      performAction(db, action, { target: provider }, async (tx) => {
+    async run({ db }, { provider }, action) {
+      await requireConnection(db, provider);
+      return performAction(db, action, { target: provider }, async (tx) => {
         const wasPaused = await endPause(tx, provider);
         const wasClosed = await resetOutage(tx, provider);
         await wakeWaiting(tx, provider);
         return { provider, state: 'open', changed: wasPaused || wasClosed };
-      }),
+      });
+    },
   }),
   'providers status': verb({
     summary: 'Show which providers take jobs, which are paused or closed, and why',
@@ -91,13 +112,14 @@ interface State {
 }
 
 export async function listProviders(db: Queryable) {
-  const [pauses, outages, waiting, refusals] = await Promise.all([
+  const [names, pauses, outages, waiting, refusals] = await Promise.all([
+    connectionNames(db),
     listPauses(db),
     listOutages(db),
     waitingTasks(db),
     refusedSubmits(db),
   ]);
-  return PROVIDER_NAMES.map((provider) => {
+  return names.map((provider) => {
     const refused = refusals.find((row) => row.provider === provider);
     const pause = pauses.find(({ subject }) => subject === provider);
     const outage = outages.find((row) => row.provider === provider);

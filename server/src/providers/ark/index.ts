@@ -48,6 +48,8 @@ export function createArk(settings: ArkSettings, deps: RemoteDeps): Adapter {
   return {
     identity: identityOf(settings.baseUrl, apiKey, models, markAttempts),
     capabilities: capabilitiesOf(settings),
+    canServe: ({ model }, providerModel) =>
+      modelIdOf(models, { model, providerModel }) !== undefined,
     async submit(jobSpec, mayStillSend) {
       if (modelIdOf(models, jobSpec) === undefined) return withoutModel('ModelArk', jobSpec);
       const json = createBody(jobSpec, models, markAttempts ? jobSpec.attemptId : null);

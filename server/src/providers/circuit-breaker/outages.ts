@@ -127,17 +127,31 @@ export const resetOutage = queryValue<[provider: string], boolean, Transaction>(
 
 /** SQL for the statement that admits a create. @param provider the SQL of the provider's name */
 export const closuresOfCreate = (provider: string) => ({
-  columns: `creates_pause.subject is not null or provider_pause.subject is not null as paused,
+  columns: `creates_pause.subject is not null as creates_paused,
+       provider_pause.subject is not null as paused,
        ${CLOSED_SECONDS} as closed_seconds`,
   joins: `left join pauses creates_pause on creates_pause.subject = 'creates'
        left join pauses provider_pause on provider_pause.subject = ${provider}
        left join provider_outages outage on outage.provider = ${provider}`,
 });
 
+/** Whether new tasks of a connection can be submitted. */
+export interface CreateClosures {
+  /** An operator paused all creates. */
+  creates_paused: boolean;
+  /** An operator paused the connection. */
+  paused: boolean;
+  /**
+   * Seconds until the circuit breaker lets one create try; 0 or less: now; null: it lets all
+   * through.
+   */
+  closed_seconds: number | null;
+}
+
 const OF_PROVIDER = closuresOfCreate('$1');
 
-/** Reads the closures for a create of the website, whose admission does not. */
-export const readCreateClosures = firstRow<Omit<EntryState, 'probe'>>(
+/** The same, where the admission has not read it. */
+export const readCreateClosures = firstRow<CreateClosures>(
   'outage_of_create',
   `select ${OF_PROVIDER.columns} from (values (1)) one (row) ${OF_PROVIDER.joins}`,
 );

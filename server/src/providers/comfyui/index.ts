@@ -1,12 +1,13 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { inputsOf } from '../../catalog/request.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { namingVariables } from '../../kernel/variables.ts';
 import { hostAndPort } from '../../outbound/addresses.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import type { ProviderDefinition } from '../definition.ts';
 import { identityOf, type RemoteDeps } from '../kit/remote.ts';
-import type { Adapter, CancelOutcome, Capabilities } from '../provider.ts';
+import { type Adapter, type CancelOutcome, type Capabilities, ROLES } from '../provider.ts';
 import { findPrompt } from './find.ts';
 import { readPrompt } from './job.ts';
 import { openSavedVideo } from './outputs.ts';
@@ -15,7 +16,7 @@ import { type ComfyuiSettings, readComfyuiSettings, readWorkflow } from './setti
 import { submitPrompt, uploadInputs } from './submit.ts';
 import type { InputFiles } from './uploads.ts';
 import { COMFYUI_FIELDS } from './values.ts';
-import { parseWorkflow } from './workflow.ts';
+import { namedInputs, parseWorkflow, workflowFor } from './workflow.ts';
 
 export const comfyui: ProviderDefinition<ComfyuiSettings> = {
   name: 'comfyui',
@@ -69,6 +70,10 @@ export function createComfyui(options: ComfyuiOptions, adapterDeps: ComfyuiDeps)
   return {
     identity: identityOf(server.baseUrl),
     capabilities: { ...CAPABILITIES, jobLimitSeconds },
+    canServe: (request) => {
+      const inputs = inputsOf(request).map(({ field }) => ({ role: ROLES[field] }));
+      return workflowFor(workflows, namedInputs(inputs)) !== undefined;
+    },
     prepare: (inputs) => uploadInputs(deps, inputs),
     submit: (jobSpec, mayStillSend) => submitPrompt(deps, jobSpec, mayStillSend),
     find: (attempt) => findPrompt(server, attempt, now),

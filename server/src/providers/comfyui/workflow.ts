@@ -49,7 +49,9 @@ export interface NamedInput {
 }
 
 /** Names a job spec's files: `first_frame`, `last_frame`, `reference_image_1`, ... */
-export function namedInputs(inputs: ProviderInput[]): NamedInput[] {
+export function namedInputs<Input extends Pick<ProviderInput, 'role'>>(
+  inputs: Input[],
+): Array<{ name: string; input: Input }> {
   const counts = new Map<string, number>();
   return inputs.map((input) => {
     const { role } = input;
@@ -64,7 +66,10 @@ export function namedInputs(inputs: ProviderInput[]): NamedInput[] {
  * The first workflow that takes exactly the files of the job spec. A workflow that takes fewer
  * would ignore a client's file without notice.
  */
-export function workflowFor(workflows: Workflow[], inputs: NamedInput[]): Workflow | undefined {
+export function workflowFor(
+  workflows: Workflow[],
+  inputs: Pick<NamedInput, 'name'>[],
+): Workflow | undefined {
   const given = new Set(inputs.map(({ name }) => name));
   return workflows.find(({ takesFiles }) => given.symmetricDifference(takesFiles).size === 0);
 }

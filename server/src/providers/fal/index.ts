@@ -53,6 +53,10 @@ export function createFal(settings: FalSettings, deps: RemoteDeps): Adapter {
   return {
     identity: identityOf(queueUrl, platformUrl, apiKey, models),
     capabilities: CAPABILITIES,
+    canServe: ({ model }, providerModel) => {
+      const path = modelIdOf(models, { model, providerModel });
+      return path !== undefined && appIn(path) === account.app;
+    },
     submit: (jobSpec, mayStillSend) => submitToFal(account, jobSpec, mayStillSend),
     find: (attempt) => findInHistory(account, attempt),
     read: (jobId) => readRequest(account, jobId),
@@ -62,9 +66,11 @@ export function createFal(settings: FalSettings, deps: RemoteDeps): Adapter {
   };
 }
 
+const appIn = (path: string) => path.split('/', 2).join('/');
+
 /** All models must belong to one app, because a job id does not show its app. */
 function appOf(models: FalModels): string {
-  const apps = new Set(Object.values(models).map((path) => path.split('/', 2).join('/')));
+  const apps = new Set(Object.values(models).map(appIn));
   const [app = '', ...others] = apps;
   if (others.length === 0) return app;
   const variables = Object.values(modelVariables('FAL')).join(', ');

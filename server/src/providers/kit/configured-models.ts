@@ -40,12 +40,12 @@ function forEachModel<Value>(idFor: (model: BuiltInModel) => Value): Record<Buil
   return Object.fromEntries(entries) as Record<BuiltInModel, Value>;
 }
 
-/** The provider's id of a request's model; undefined if nothing names one. */
+/** The provider's id of a request's model: that of its route, or the configured one. */
 export function modelIdOf<Id>(
   models: Record<BuiltInModel, Id>,
-  { model }: Pick<JobSpec, 'model'>,
-): Id | undefined {
-  return Object.entries<Id>(models).find(([name]) => name === model)?.[1];
+  { model, providerModel }: { model: string; providerModel?: string | undefined },
+): Id | string | undefined {
+  return providerModel ?? Object.entries<Id>(models).find(([name]) => name === model)?.[1];
 }
 
 /** The outcome of a submit whose model has no id at the provider. */

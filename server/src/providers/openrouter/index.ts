@@ -43,6 +43,8 @@ export function createOpenRouter(settings: OpenRouterSettings, deps: RemoteDeps)
   return {
     identity: identityOf(baseUrl, apiKey, models),
     capabilities: CAPABILITIES,
+    canServe: ({ model }, providerModel) =>
+      modelIdOf(models, { model, providerModel }) !== undefined,
     async submit(jobSpec, mayStillSend) {
       if (modelIdOf(models, jobSpec) === undefined) return withoutModel('OpenRouter', jobSpec);
       return account.api.submit({

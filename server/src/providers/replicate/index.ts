@@ -34,6 +34,8 @@ export function createReplicate(settings: ReplicateSettings, deps: RemoteDeps): 
   return {
     identity: identityOf(baseUrl, apiToken, models),
     capabilities: capabilitiesOf(settings),
+    canServe: ({ model }, providerModel) =>
+      (modelIdOf(models, { model, providerModel }) ?? null) !== null,
     submit: (jobSpec, mayStillSend) => submitToReplicate(account, jobSpec, mayStillSend),
     find: (attempt) => findInPredictions(account, attempt),
     read: (jobId) => readPrediction(account, jobId),

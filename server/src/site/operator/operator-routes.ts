@@ -2,6 +2,8 @@ import { Type } from 'typebox';
 import { findAccount, withEmails } from '../../accounts/accounts.ts';
 import { listKeys } from '../../accounts/api-keys.ts';
 import { describeMovement, offersOf, orderIdOf } from '../../billing/movement-words.ts';
+import { readCatalog } from '../../catalog/stored-models.ts';
+import type { Queryable } from '../../database/database.ts';
 import { readOverview } from '../../ledger/overview.ts';
 import { movementPage } from '../../ledger/statement.ts';
 import { listActions } from '../../operator/actions.ts';
@@ -11,6 +13,7 @@ import { selectHeld } from '../../operator/reconcile-held.ts';
 import { readInput } from '../../operator/verb/fields.ts';
 import { showAccount, waysIn } from '../../operator/verbs/accounts.ts';
 import { listProviders, showCreates } from '../../operator/verbs/providers.ts';
+import { showRoutes } from '../../operator/verbs/routes.ts';
 import { TASKS } from '../../operator/verbs/tasks.ts';
 import { operatorRead, PAGE_ROWS, pageOf } from './operator-route.ts';
 import { VERB_ROUTES } from './verb-routes.ts';
@@ -28,6 +31,18 @@ const Text = Type.Optional(Type.String());
 const { provider, account, held_hours, cause } = TASKS['tasks reconcile'].fields;
 const HELD = { provider, account, held_hours, cause };
 
+/** Each model with its route; without one, its tasks go to PROVIDER. */
+async function routesOfModels(db: Queryable, providerName: string) {
+  const [routes, { models }] = await Promise.all([showRoutes(db), readCatalog(db)]);
+  return models.map(({ name: model }) => {
+    const { choice, steps } = routes.find((route) => route.model === model) ?? {
+      choice: 'order' as const,
+      steps: null,
+    };
+    return { model, choice, steps, default_connection: providerName };
+  });
+}
+
 /** The operator console's routes: all verbs, and the reads of its pages. */
 export const OPERATOR_ROUTES = [
   ...VERB_ROUTES,
@@ -42,6 +57,7 @@ export const OPERATOR_ROUTES = [
       is_default: row.provider === providerName,
     })),
     ...(await showCreates(db)),
+    routes: await routesOfModels(db, providerName),
   })),
   operatorRead('/audits', {}, async ({ db }) => {
     return { items: await listAudits(db, AUDITS), next: null };

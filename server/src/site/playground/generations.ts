@@ -4,12 +4,13 @@ import { GenerationBodySchema, type GenerationRequest } from '../../catalog/requ
 import { ApiError } from '../../kernel/errors.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { readCreateClosures } from '../../providers/circuit-breaker/outages.ts';
+import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import { type CreateFlowDeps, createFlow } from '../../requests/create-flow.ts';
 import { methodAndUrl, type RouteName } from '../../requests/routes.ts';
 import type { Links } from '../../storage/links.ts';
 import { taskCreator } from '../../tasks/create/create.ts';
 import { readBoundKey } from '../../tasks/create/idempotency-keys.ts';
-import { providerOfNewTask, WEB_SURFACE } from '../../tasks/create/new-task.ts';
+import { WEB_SURFACE } from '../../tasks/create/new-task.ts';
 import { ModeSchema, type SiteRoute, sessionOf, siteRoute } from '../route.ts';
 import { readShownTask, type ShownTask } from '../tasks/shown-task.ts';
 
@@ -34,14 +35,14 @@ function createOn<Name extends RouteName>(
   return {
     serve(scope, deps) {
       const { db } = deps;
+      const isTest = surface === TEST_SURFACE;
       const flow = createFlow(deps, {
         callerOf: (request) => ({ accountId: sessionOf(request).accountId, surface }),
         readKey: async (_request, binding) => {
-          const isTest = surface === TEST_SURFACE;
           await countRequest(db, `${isTest ? 'test-' : ''}creates:${binding.accountId}`, CREATES);
           return readBoundKey(db, binding.accountId, surface, binding.idempotencyKey);
         },
-        closuresOf: () => readCreateClosures(db, providerOfNewTask(deps, { surface })),
+        closuresOf: () => readCreateClosures(db, isTest ? TEST_PROVIDER : deps.providerName),
         create: taskCreator({ ...deps, createWaitSeconds: 0 }),
         awaited: async (_request, task) => task,
         shown: ({ account_id, id }) => readShownTask(deps, account_id, id),

@@ -232,8 +232,8 @@ testBoth(
   async ({ way, create }) => {
     const { accountId } = await makeCustomer(db, PRICE.credits);
     const binding = bindingFor(accountId);
-    const deps = { ...fixture.deps, providerName: null as unknown as string };
-    await assert.rejects(way(deps)(requestFor(binding)), { code: 'service_busy' });
+    const broken = { ...requestFor(binding), provider: null as unknown as string };
+    await assert.rejects(way(fixture.deps)(broken), { code: 'service_busy' });
     assert.deepEqual(await tasksOf(accountId), []);
     assert.equal((await balances(db, accountId)).paid.available, PRICE.credits);
     assert.equal((await create(binding)).kind, 'created');

@@ -33,8 +33,6 @@ export interface CreateDeps {
   db: Database;
   wakeUps: Pick<WakeUps, 'send'>;
   log: Log;
-  /** The provider of new tasks, recorded with each; test keys have their own. */
-  providerName: string;
   /** How long a POST waits for acceptance; with 0, each new task is announced at once. */
   createWaitSeconds: number;
 }

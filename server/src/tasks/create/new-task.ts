@@ -10,7 +10,6 @@ import {
 } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
-import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import { TASK_COLUMNS, type Task } from '../task.ts';
 import type { WakeUp } from '../wake-ups.ts';
 
@@ -39,6 +38,8 @@ export interface CheckedRequest {
   binding: Binding;
   request: GenerationRequest;
   price: Price;
+  /** The name of the connection that is tried first. */
+  provider: string;
 }
 
 export interface NewTask extends CheckedRequest {
@@ -59,13 +60,6 @@ export function newTask(checked: CheckedRequest): NewTask {
 
 export function wakeUpFor(request: GenerationRequest): WakeUp {
   return inputsOf(request).length > 0 ? 'ingest' : 'submit';
-}
-
-export function providerOfNewTask(
-  { providerName }: { providerName: string },
-  { surface }: Pick<Binding, 'surface'>,
-): string {
-  return surface === TEST_SURFACE ? TEST_PROVIDER : providerName;
 }
 
 const INSERT = namedStatement(
@@ -92,7 +86,7 @@ const INSERT = namedStatement(
  */
 export async function insertTasks(
   tx: Transaction,
-  deps: { providerName: string; createWaitSeconds: number },
+  deps: { createWaitSeconds: number },
   tasks: NewTask[],
 ): Promise<Task[]> {
   const values = INSERT.values({
@@ -108,7 +102,7 @@ export async function insertTasks(
     traceparents: tasks.map(({ binding }) => binding.traceparent ?? null),
     requestIds: tasks.map(({ binding }) => binding.requestId ?? null),
     apiKeyIds: tasks.map(({ binding }) => binding.apiKey?.id ?? null),
-    providers: tasks.map(({ binding }) => providerOfNewTask(deps, binding)),
+    providers: tasks.map(({ provider }) => provider),
     waitSeconds: deps.createWaitSeconds,
   });
   const rows = await tx.query<Task>(INSERT, values);

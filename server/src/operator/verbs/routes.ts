@@ -1,0 +1,95 @@
+import { readCatalog } from '../../catalog/stored-models.ts';
+import type { Queryable } from '../../database/database.ts';
+import { Refusal } from '../../kernel/errors.ts';
+import { formatSteps, parseSteps } from '../../routing/route-text.ts';
+import { deleteRoute, listRoutes, saveRoute } from '../../routing/stored-routes.ts';
+import { runningConnections } from '../../worker/live-workers.ts';
+import { performAction } from '../actions.ts';
+import { choiceOf, type Field, optional, orNone, text } from '../verb/fields.ts';
+import { verb } from '../verb/verb.ts';
+import { connectionNames, listProviders } from './providers.ts';
+
+type Steps = ReturnType<typeof parseSteps>;
+
+const STEPS: Field<Steps> = {
+  ...text(
+    'Connections in order, such as "ark; fal-2 model=owner/name weight=2 modes=text-to-video".',
+    {
+      word: 'STEPS',
+      max: 2000,
+    },
+  ),
+  read(given, refuse) {
+    if (typeof given !== 'string') return refuse('must be a text');
+    return parseSteps(given, refuse);
+  },
+};
+
+export const CONNECTIONS = {
+  'connections list': verb({
+    summary: 'List the connections to providers, and whether a worker that has them runs',
+    fields: {},
+    run: async ({ db }) => {
+      const running = await runningConnections(db);
+      return (await listProviders(db)).map(({ provider, state, reason, waiting_tasks }) => {
+        const isRunning = running.includes(provider);
+        return { connection: provider, is_running: isRunning, state, reason, waiting_tasks };
+      });
+    },
+  }),
+};
+
+export const ROUTES = {
+  'routes list': verb({
+    summary: 'List which connections take the tasks of each model',
+    fields: {},
+    run: ({ db }) => showRoutes(db),
+  }),
+  'routes set': verb({
+    summary: 'Set which connections take new tasks of a model; none: the one that PROVIDER names',
+    fields: {
+      model: text('The model.', { word: 'MODEL', max: 63 }),
+      steps: orNone(STEPS),
+      choice: optional(
+        choiceOf('order: the first that takes jobs. weights: drawn for each task.', [
+          'order',
+          'weights',
+        ]),
+      ),
+    },
+    words: ['model', 'steps'],
+    reason: 'required',
+    dialog: { title: 'Set the route' },
+    async run({ db }, { model, steps, choice = 'order' }, action) {
+      await requireModel(db, model);
+      if (steps) await requireConnections(db, steps);
+      const details = { choice, steps: steps && formatSteps(steps) };
+      return performAction(db, action, { target: model, details }, async (tx) => {
+        const changed = steps
+          ? await saveRoute(tx, { model, choice, steps })
+          : await deleteRoute(tx, model);
+        return { model, ...details, changed };
+      });
+    },
+  }),
+};
+
+/** The routes with their steps as `routes set` takes them. */
+export async function showRoutes(db: Queryable) {
+  return (await listRoutes(db)).map(({ steps, ...route }) => {
+    return { ...route, steps: formatSteps(steps) };
+  });
+}
+
+async function requireModel(db: Queryable, model: string): Promise<void> {
+  const names = (await readCatalog(db)).models.map(({ name }) => name);
+  if (!names.includes(model))
+    throw new Refusal('model', model, `must be one of ${names.join(', ')}`);
+}
+
+async function requireConnections(db: Queryable, steps: Steps): Promise<void> {
+  const names = await connectionNames(db);
+  const unknown = steps.find(({ connection }) => !names.includes(connection))?.connection;
+  if (unknown === undefined) return;
+  throw new Refusal('steps', unknown, `must name ${names.join(', ')}, not ${unknown}`);
+}

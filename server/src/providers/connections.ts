@@ -1,0 +1,95 @@
+import { UsageError } from '../kernel/errors.ts';
+import { bad, type Environment, read } from '../kernel/variables.ts';
+
+/** An account at a provider, as CONNECTIONS names it, `name:kind`. */
+export interface ProviderConnection {
+  name: string;
+  /** The name of its provider. */
+  kind: string;
+}
+
+/** The prefix of a connection's variables: `SECOND_EU_` for `second-eu`. */
+export function prefixOf(name: string): string {
+  return `${name.toUpperCase().replaceAll('-', '_')}_`;
+}
+
+const SHAPE = /^([a-z][a-z0-9-]{0,30}):([a-z]+)$/;
+
+/**
+ * Reads CONNECTIONS, a comma list of `name:kind`.
+ * @param kinds the providers of which there may be several connections
+ * @param taken names that no connection can have
+ */
+export function readConnections(
+  env: Environment,
+  kinds: readonly string[],
+  taken: readonly string[],
+): ProviderConnection[] {
+  const text = read(env, 'CONNECTIONS', '');
+  const names = new Set(taken);
+  const refuse = (expected: string): never => bad('CONNECTIONS', text, expected);
+  return (text === '' ? [] : text.split(',')).map((entry) => {
+    const [, name = '', kind = ''] = SHAPE.exec(entry.trim()) ?? [];
+    if (name === '') {
+      refuse('a comma list of name:kind, such as second:KIND; a name has a-z, 0-9 and -');
+    }
+    if (!kinds.includes(kind)) refuse(`a kind of connection after ${name}: ${kinds.join(', ')}`);
+    if (names.has(name)) refuse(`another name than ${name}, which is taken`);
+    names.add(name);
+    return { name, kind };
+  });
+}
+
+/** The environment as a connection's kind reads it: the connection's variables, by the names of its kind. */
+export function ofConnection(env: Environment, { name, kind }: ProviderConnection): Environment {
+  const own = prefixOf(name);
+  const ofKind = prefixOf(kind);
+  return new Proxy(env, {
+    get(target, variable) {
+      const isOfKind = typeof variable === 'string' && variable.startsWith(ofKind);
+      return Reflect.get(target, isOfKind ? own + variable.slice(ofKind.length) : variable);
+    },
+  });
+}
+
+/** Calls `work`; its UsageError, if any, names the connection's variables, not those of its kind. */
+export async function namingConnection<Result>(
+  connection: ProviderConnection,
+  work: () => Result,
+): Promise<Awaited<Result>> {
+  try {
+    return await work();
+  } catch (error) {
+    throw named(connection, error);
+  }
+}
+
+export function named({ name, kind }: ProviderConnection, error: unknown): unknown {
+  if (!(error instanceof UsageError) || name === kind) return error;
+  const message = error.message.replaceAll(new RegExp(`\\b${prefixOf(kind)}`, 'g'), prefixOf(name));
+  return new UsageError(message, { cause: error });
+}
+
+/**
+ * Two connections, or a connection and the service, could take one variable for their own.
+ * @param known the names of all variables that were read
+ * @throws UsageError, one line
+ */
+export function refuseCollisions(
+  connections: ProviderConnection[],
+  known: ReadonlySet<string>,
+): void {
+  for (const { name } of connections) {
+    const prefix = prefixOf(name);
+    const others = connections.filter((other) => other.name !== name);
+    const other = others.find((one) => prefixOf(one.name).startsWith(prefix));
+    const isOwn = (variable: string) => variable.startsWith(prefix);
+    const variable = [...known].find(isOwn);
+    if (!other && !variable) continue;
+    const why = other ? `the connection ${other.name}` : `the variable ${variable}`;
+    throw new UsageError(
+      `CONNECTIONS has ${name}, whose variables begin with ${prefix}: ${why} does too, ` +
+        'so give it another name',
+    );
+  }
+}

@@ -1,0 +1,76 @@
+import { DURATION_SECONDS } from '../catalog/limits.ts';
+import { MODES, RESOLUTIONS } from '../catalog/models.ts';
+import type { RouteStep } from './route.ts';
+
+type Refuse = (bound: string) => never;
+type Options = Omit<RouteStep, 'connection'>;
+
+/** What each option of a step sets, from its text. */
+const OPTIONS: Record<string, (text: string, refuse: Refuse) => Options> = {
+  model: (text, refuse) =>
+    /^[\w.:-]+(\/[\w.:-]+)*$/.test(text) ? { model_id: text } : refuse('model=owner/name'),
+  weight: (text, refuse) => ({ weight: numberIn(text, 1, 1000) ?? refuse('weight=1 to 1000') }),
+  share: (text, refuse) => ({ share: numberIn(text, 0.1, 100) ?? refuse('share=0.1 to 100') }),
+  modes: (text, refuse) => ({ modes: listOf(MODES, text) ?? refuse(`modes=${MODES.join(',')}`) }),
+  resolutions: (text, refuse) => ({
+    resolutions: listOf(RESOLUTIONS, text) ?? refuse(`resolutions=${RESOLUTIONS.join(',')}`),
+  }),
+  seconds: (text, refuse) => ({ seconds: rangeOf(text) ?? refuse('seconds=4-15') }),
+};
+
+/**
+ * Reads the steps of a route as an operator writes them: `ark-eu; fal-2 model=owner/name weight=2`.
+ * @param refuse throws, with what is expected
+ */
+export function parseSteps(text: string, refuse: Refuse): RouteStep[] {
+  return text.split(';').map((part) => {
+    const [connection = '', ...options] = part.trim().split(/\s+/);
+    if (!/^[a-z][a-z0-9-]{0,30}$/.test(connection)) {
+      refuse('must be steps with the name of a connection each, separated by ";"');
+    }
+    const expected = (bound: string) => refuse(`must have ${bound} for ${connection}`);
+    const known = `only the options ${Object.keys(OPTIONS).join(', ')}`;
+    const read = options.map((option) => {
+      const [name = '', value = ''] = option.split('=', 2);
+      const readValue = Object.hasOwn(OPTIONS, name) ? OPTIONS[name] : undefined;
+      return readValue ? readValue(value, expected) : expected(known);
+    });
+    return Object.assign({ connection }, ...read);
+  });
+}
+
+/** The steps as {@link parseSteps} reads them. */
+export function formatSteps(steps: RouteStep[]): string {
+  return steps.map(formatStep).join('; ');
+}
+
+function formatStep({ connection, model_id, seconds, ...step }: RouteStep): string {
+  const options = {
+    model: model_id,
+    weight: step.weight,
+    share: step.share,
+    modes: step.modes,
+    resolutions: step.resolutions,
+    seconds: seconds && `${seconds.min}-${seconds.max}`,
+  };
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return [connection, ...given.map(([name, value]) => `${name}=${value}`)].join(' ');
+}
+
+function numberIn(text: string, min: number, max: number): number | undefined {
+  const value = /^\d{1,4}(\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN;
+  return value >= min && value <= max ? value : undefined;
+}
+
+function listOf<Item extends string>(items: readonly Item[], text: string): Item[] | undefined {
+  const given = new Set(text.split(','));
+  const chosen = items.filter((item) => given.has(item));
+  return chosen.length === given.size ? chosen : undefined;
+}
+
+function rangeOf(text: string): RouteStep['seconds'] | undefined {
+  const [, min, max] = (/^(\d{1,2})-(\d{1,2})$/.exec(text) ?? []).map(Number);
+  if (min === undefined || max === undefined || min > max) return undefined;
+  const isIn = min >= DURATION_SECONDS.min && max <= DURATION_SECONDS.max;
+  return isIn ? { min, max } : undefined;
+}

@@ -1,0 +1,61 @@
+import type { Mode, Resolution } from '../catalog/models.ts';
+import type { GenerationRequest } from '../catalog/request.ts';
+
+/** A connection that takes tasks of a model, and which of them. */
+export interface RouteStep {
+  connection: string;
+  /** The provider's own id of the model; left out: the one that the adapter knows. */
+  model_id?: string;
+  /** For a route that chooses by weights; 1 if left out. */
+  weight?: number;
+  /** A canary: the percentage of tasks, drawn for each, that begin here; others never come here. */
+  share?: number;
+  modes?: Mode[];
+  resolutions?: Resolution[];
+  /** The shortest and longest output, in whole seconds. */
+  seconds?: { min: number; max: number };
+}
+
+/** `order`: the first step that takes jobs. `weights`: drawn for each task. */
+export interface Route {
+  choice: 'order' | 'weights';
+  steps: RouteStep[];
+}
+
+/**
+ * The steps that can make a request, in the order in which they are tried. Empty: none can.
+ * @param deps.canServe whether the connection exists and its adapter can make the request
+ * @param deps.random 0 (included) to 1, as Math.random
+ */
+export function stepsFor(
+  { choice, steps }: Route,
+  request: GenerationRequest,
+  deps: { canServe(step: RouteStep): boolean; random(): number },
+): RouteStep[] {
+  const able = steps.filter((step) => meets(step, request) && deps.canServe(step));
+  const regular = able.filter(({ share }) => share === undefined);
+  if (regular.length === 0) return able;
+  const canaries = able.filter(({ share }) => share !== undefined && deps.random() * 100 < share);
+  return [...canaries, ...(choice === 'weights' ? drawn(regular, deps.random) : regular)];
+}
+
+/** Whether a request meets the conditions of a step. */
+export function meets(
+  { modes, resolutions, seconds }: RouteStep,
+  request: GenerationRequest,
+): boolean {
+  const { mode, resolution, duration } = request;
+  return (
+    (modes?.includes(mode) ?? true) &&
+    (resolutions?.includes(resolution) ?? true) &&
+    (seconds === undefined || (duration >= seconds.min && duration <= seconds.max))
+  );
+}
+
+/** Each comes first with the probability of its weight, and the rest follow by the same rule. */
+function drawn(steps: RouteStep[], random: () => number): RouteStep[] {
+  return steps
+    .map((step) => ({ step, at: -Math.log(1 - random()) / (step.weight ?? 1) }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ step }) => step);
+}

@@ -1,0 +1,61 @@
+import type { GenerationRequest } from '../catalog/request.ts';
+import type { Database } from '../database/database.ts';
+import { startInterval } from '../kernel/interval.ts';
+import type { Log } from '../kernel/log.ts';
+import type { HostedProvider } from '../providers/provider.ts';
+import { meets, type Route, type RouteStep, stepsFor } from './route.ts';
+import { listRoutes } from './stored-routes.ts';
+
+const FOLLOW_SECONDS = 1;
+
+export type Routing = ReturnType<typeof createRouting>;
+
+/** Which connections take a task: the routes, which all processes follow (decisions/0065). */
+export function createRouting(deps: {
+  db: Database;
+  log: Log;
+  /** The connections by name. */
+  providers: ReadonlyMap<string, HostedProvider>;
+  /** The connection PROVIDER, which takes the tasks of models without a route. */
+  defaultConnection: string;
+}) {
+  const { db, log, providers } = deps;
+  const byDefault: Route = { choice: 'order', steps: [{ connection: deps.defaultConnection }] };
+  let routes = new Map<string, Route>();
+  const refresh = async () => {
+    routes = new Map((await listRoutes(db)).map((route) => [route.model, route]));
+  };
+  const routeOf = (model: string) => routes.get(model) ?? byDefault;
+  const canServe = (request: GenerationRequest) => {
+    return ({ connection, model_id: modelId }: RouteStep) => {
+      const provider = providers.get(connection);
+      return provider !== undefined && (provider.canServe?.(request, modelId) ?? true);
+    };
+  };
+  return {
+    /** Reads the routes at once and then each second, until the signal aborts. */
+    async follow(signal: AbortSignal) {
+      await refresh();
+      startInterval(FOLLOW_SECONDS, { name: 'following routes', log, signal }, refresh);
+    },
+    /** The names of the connections that can make a request, the first to try first. */
+    connectionsFor(request: GenerationRequest): string[] {
+      const choice = { canServe: canServe(request), random: Math.random };
+      const steps = stepsFor(routeOf(request.model), request, choice);
+      return [...new Set(steps.map(({ connection }) => connection))];
+    },
+    /** Where a task goes next that no tried connection accepted; undefined: all were tried. */
+    next(request: GenerationRequest, tried: readonly string[]): string | undefined {
+      const { choice, steps } = routeOf(request.model);
+      const left = steps.filter((step) => !tried.includes(step.connection));
+      const regular = left.filter(({ share }) => share === undefined);
+      const rest = { canServe: canServe(request), random: Math.random };
+      return stepsFor({ choice, steps: regular }, request, rest)[0]?.connection;
+    },
+    /** The provider's own id of the model; undefined: the one that the adapter knows. */
+    modelIdOf(request: GenerationRequest, connection: string): string | undefined {
+      const steps = routeOf(request.model).steps.filter((step) => meets(step, request));
+      return steps.find((step) => step.connection === connection)?.model_id;
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { namedStatement, query, type Transaction, whether } from '../database/database.ts';
+import { jsonText } from '../database/json-text.ts';
+import type { Route } from './route.ts';
+
+export interface StoredRoute extends Route {
+  model: string;
+  changed_at: Date;
+}
+
+export const listRoutes = query<[], StoredRoute>(
+  'routes_list',
+  'select model, choice, steps, changed_at from routes order by model',
+);
+
+const SAVE = namedStatement(
+  'route_save',
+  `insert into routes (model, choice, steps) values (:model, :choice, :steps::jsonb)
+   on conflict (model) do update
+     set choice = excluded.choice, steps = excluded.steps, changed_at = clock_now()
+     where (routes.choice, routes.steps) is distinct from (excluded.choice, excluded.steps)
+   returning model`,
+);
+
+/** @returns whether this changed the route */
+export async function saveRoute(
+  tx: Transaction,
+  { model, choice, steps }: Omit<StoredRoute, 'changed_at'>,
+): Promise<boolean> {
+  const values = SAVE.values({ model, choice, steps: jsonText(steps) });
+  return (await tx.query(SAVE, values)).length > 0;
+}
+
+/** The model's tasks go to PROVIDER again. @returns whether there was a route */
+export const deleteRoute = whether<[model: string], Transaction>(
+  'route_delete',
+  'delete from routes where model = $1 returning model',
+);

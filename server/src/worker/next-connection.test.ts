@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import {
+  makeSubmittingTask,
+  openTaskFixture,
+  PRICE,
+  scriptedProvider,
+  sql,
+  submitDeps,
+} from '../../test/task-fixtures.ts';
+import { balances } from '../ledger/ledger.ts';
+import type { Entry } from '../providers/circuit-breaker/breaker.ts';
+import type { Provider, SubmitOutcome } from '../providers/provider.ts';
+import { readTask, type Task } from '../tasks/task.ts';
+import type { StepResult } from '../tasks/transitions.ts';
+import { type SubmitStepDeps, submitTask } from './submit.ts';
+
+const fixture = await openTaskFixture();
+const { db } = fixture;
+after(() => fixture.closeAudited());
+
+const NOT_SENT: SubmitOutcome = { kind: 'not_sent', cause: 'connection refused' };
+const BUSY: SubmitOutcome = { kind: 'rejected', fault: 'busy', cause: 'queue full' };
+const NO_CREDIT: SubmitOutcome = { kind: 'rejected', fault: 'operator', cause: 'overdue' };
+const UNKNOWN: SubmitOutcome = { kind: 'unknown', cause: 'reset' };
+const REFUSED: SubmitOutcome = {
+  kind: 'rejected',
+  fault: 'request',
+  code: 'content_refused',
+  message: 'Not that.',
+};
+const CLOSED: Entry = { kind: 'refused', by: 'outage', seconds: 20 };
+
+type Reply = SubmitOutcome | 'accepted' | 'closed';
+
+interface Round {
+  last: StepResult;
+  submits: string[];
+}
+
+/** Runs submit steps, as a worker does, until the task waits or moves to another phase. */
+async function submitAlong(task: Task, replies: Record<string, Reply>): Promise<Round> {
+  const names = Object.keys(replies);
+  const submits: string[] = [];
+  const providerOf = ({ provider: name }: Task): Provider => {
+    const submit: Provider['submit'] = async ({ attemptId }) => {
+      submits.push(name);
+      const reply = replies[name];
+      if (reply === 'accepted') return { kind: 'accepted', jobId: `job-${attemptId}` };
+      assert.ok(typeof reply === 'object', `${name} gets no submit`);
+      return reply;
+    };
+    return { ...scriptedProvider({ submit }), name };
+  };
+  const enter = async (name: string): Promise<Entry> =>
+    replies[name] === 'closed' ? CLOSED : { kind: 'admitted', end: async () => {} };
+  const deps: SubmitStepDeps = {
+    ...submitDeps(fixture, providerOf(task)),
+    providerOf,
+    breaker: { enter },
+    routing: {
+      next: (_, tried) => names.find((name) => !tried.includes(name)),
+      modelIdOf: (_, name) => `model-of-${name}`,
+    },
+  };
+  let last: StepResult = task;
+  while (last !== 'postponed' && last.phase === 'submitting') last = await submitTask(deps, last);
+  return { last, submits };
+}
+
+async function attemptsOf({ id }: Task): Promise<string[]> {
+  const rows = await sql<{ provider: string; state: string; provider_model: string }>(
+    db,
+    'select provider, state, provider_model from attempts where task_id = $1 order by created_at',
+    [id],
+  );
+  return rows.map((row) => `${row.provider} ${row.provider_model} ${row.state}`);
+}
+
+test('a task that a connection certainly did not accept goes to the next one, in its own attempt', async () => {
+  const { task } = await makeSubmittingTask(fixture, { providerName: 'a' });
+  const replies = { a: NOT_SENT, b: BUSY, c: 'closed', d: NO_CREDIT, e: 'accepted' } as const;
+  const { last, submits } = await submitAlong(task, replies);
+  assert.ok(last !== 'postponed');
+  assert.deepEqual([last.phase, last.provider], ['generating', 'e']);
+  assert.deepEqual(submits, ['a', 'b', 'd', 'e']);
+  assert.deepEqual(await attemptsOf(task), [
+    'a model-of-a not_sent',
+    'b model-of-b rejected',
+    'd model-of-d rejected',
+    'e model-of-e accepted',
+  ]);
+  const history = await sql<{ cause: { connection: string; next: string } }>(
+    db,
+    `select cause from task_history where task_id = $1 and cause ? 'next' order by at`,
+    [task.id],
+  );
+  const moves = history.map(({ cause }) => `${cause.connection} ${cause.next}`);
+  assert.deepEqual(moves, ['a b', 'b c', 'c d', 'd e']);
+});
+
+test('an uncertain submit and a refusal of the request move nowhere', async () => {
+  const held = await makeSubmittingTask(fixture, { providerName: 'a' });
+  const uncertain = await submitAlong(held.task, { a: BUSY, b: UNKNOWN, c: 'accepted' });
+  assert.ok(uncertain.last !== 'postponed');
+  assert.deepEqual([uncertain.last.phase, uncertain.last.provider], ['held', 'b']);
+  assert.deepEqual(uncertain.submits, ['a', 'b']);
+  const { task } = await makeSubmittingTask(fixture, { providerName: 'a' });
+  const refused = await submitAlong(task, { a: REFUSED, b: 'accepted' });
+  assert.ok(refused.last !== 'postponed');
+  assert.deepEqual([refused.last.phase, refused.last.error_code], ['failed', 'content_refused']);
+  assert.deepEqual(refused.submits, ['a']);
+});
+
+test('a task that no connection accepts fails with its refund; an announced one begins with the first again', async () => {
+  const { task } = await makeSubmittingTask(fixture, { providerName: 'a' });
+  const { last } = await submitAlong(task, { a: NOT_SENT, b: 'closed', c: BUSY });
+  assert.ok(last !== 'postponed');
+  assert.equal(last.error_code, 'not_accepted');
+  const { paid } = await balances(db, task.account_id);
+  assert.deepEqual(paid, { available: PRICE.credits, reserved: 0 });
+  for (const end of [BUSY, 'closed'] as const) {
+    const announced = await makeSubmittingTask(fixture, {
+      providerName: 'a',
+      createWaitSeconds: 0,
+    });
+    const round = await submitAlong(announced.task, { a: NOT_SENT, b: end });
+    assert.equal(round.last, 'postponed');
+    const { provider, route_tried: tried, phase } = await readTask(db, announced.task.id);
+    assert.deepEqual([provider, tried, phase], ['a', null, 'submitting']);
+  }
+});
+
+test('a task of a test key stays with its provider', async () => {
+  const { task } = await makeSubmittingTask(fixture, { providerName: 'a' });
+  const ofTestKey = { ...task, surface: 'test' };
+  const { last, submits } = await submitAlong(ofTestKey, { a: 'closed', b: 'accepted' });
+  assert.deepEqual([last, submits], ['postponed', []]);
+});

@@ -49,10 +49,10 @@ export interface ProviderDefinition<Settings> {
    */
   isForTestKeys?: boolean;
   /**
-   * The provider is configured when the first of these variables is set; then the others must be
-   * set too. Empty: always configured.
+   * Variables without a default. The provider is configured when the first of them is set; then the
+   * others must be set too. Empty: always configured.
    */
-  registeredBy: NeededVariable[];
+  needs: NeededVariable[];
   /**
    * @returns undefined if the provider is not configured
    * @throws UsageError, one line that names the variable, when a value is malformed, even if the

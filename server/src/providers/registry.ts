@@ -30,16 +30,16 @@ const OF_TEST_KEYS = row(scripted);
 
 /** Hides the type of a definition's settings, so that all definitions fit in one list. */
 function row<Settings>(definition: ProviderDefinition<Settings>) {
-  const { name, registeredBy, ownJobs, fields, fetchesInputs } = definition;
+  const { name, needs, ownJobs, fields, fetchesInputs } = definition;
   return {
     name,
-    registeredBy,
+    needs,
     ownJobs,
     fields,
     /** Reads a connection's variables. @returns undefined if it is not configured */
     configure(given: Environment, connection: ProviderConnection = { name, kind: name }) {
       const env = ofConnection(given, connection);
-      const isForeign = registeredBy.length > 0;
+      const isForeign = needs.length > 0;
       const policy: Policy = isForeign ? readPolicy(env, name) : {};
       const settings = definition.readSettings(env);
       if (settings === undefined) return undefined;
@@ -107,7 +107,7 @@ function readPolicy(env: Environment, provider: string): Policy {
 /** The names of all providers; each is also that of a connection. */
 export const PROVIDER_NAMES: readonly string[] = REGISTRY.map(({ name }) => name);
 
-const FOREIGN = REGISTRY.filter(({ registeredBy }) => registeredBy.length > 0);
+const FOREIGN = REGISTRY.filter(({ needs }) => needs.length > 0);
 
 /** The connections that CONNECTIONS names. */
 export function namedConnections(env: Environment): ProviderConnection[] {
@@ -137,15 +137,15 @@ export async function eraseJobs(tx: Transaction, attemptIds: string[]): Promise<
 
 /** The variables that a connection needs; none if the name is not known. */
 export function neededVariables(name: string, kind = name): NeededVariable[] {
-  const { registeredBy = [] } = REGISTRY.find((row) => row.name === kind) ?? {};
-  return registeredBy.map(({ variable, wanted }) => {
+  const { needs = [] } = REGISTRY.find((row) => row.name === kind) ?? {};
+  return needs.map(({ variable, wanted }) => {
     return { variable: variable.replace(prefixOf(kind), prefixOf(name)), wanted };
   });
 }
 
 /** The first variable that is set among those that providers need. */
 export function anyProviderVariable(env: Environment): string | undefined {
-  const variables = REGISTRY.flatMap(({ registeredBy }) => registeredBy);
+  const variables = REGISTRY.flatMap(({ needs }) => needs);
   return variables.find(({ variable }) => read(env, variable, '') !== '')?.variable;
 }
 
@@ -154,9 +154,9 @@ export function anyProviderVariable(env: Environment): string | undefined {
  * @param chosen the connection of new tasks, which must be configured
  * @param known gets the names of the providers' own variables
  * @returns the connections that are configured
- * @throws UsageError, one line that names the variable, when a needed variable is missing, when a
- *   value is malformed, also of a provider that is not configured, or when a variable with the
- *   prefix of a provider or connection is not known
+ * @throws UsageError, one line that names the variable, when a needed variable is missing, when one
+ *   with the prefix of a provider or connection is unknown, or when a value is malformed, even of a
+ *   provider that is not configured
  */
 export function readProviders(
   env: Environment,

@@ -12,7 +12,7 @@ import { type ArkSettings, readArkSettings } from './settings.ts';
 
 export const ark: ProviderDefinition<ArkSettings> = {
   name: 'ark',
-  registeredBy: [{ variable: 'ARK_API_KEY', wanted: 'an API key of ModelArk' }],
+  needs: [{ variable: 'ARK_API_KEY', wanted: 'an API key of ModelArk' }],
   readSettings: readArkSettings,
   apiKey: ({ apiKey }) => apiKey,
   baseUrls: ({ baseUrl }) => ({ ARK_BASE_URL: baseUrl }),

@@ -20,7 +20,7 @@ import { namedInputs, parseWorkflow, workflowFor } from './workflow.ts';
 
 export const comfyui: ProviderDefinition<ComfyuiSettings> = {
   name: 'comfyui',
-  registeredBy: [
+  needs: [
     {
       variable: 'COMFYUI_BASE_URL',
       wanted: 'the address of a ComfyUI server, such as http://10.0.0.5:8188',

@@ -19,7 +19,7 @@ import { createFalWebhookReader } from './webhook.ts';
 
 export const fal: ProviderDefinition<FalSettings> = {
   name: 'fal',
-  registeredBy: [{ variable: 'FAL_API_KEY', wanted: 'an API key of fal' }],
+  needs: [{ variable: 'FAL_API_KEY', wanted: 'an API key of fal' }],
   readSettings: readFalSettings,
   apiKey: ({ apiKey }) => apiKey,
   baseUrls: ({ queueUrl, platformUrl }) => ({
@@ -43,7 +43,7 @@ const CAPABILITIES: Capabilities = {
 };
 
 /**
- * Without fal's own clients, because they retry a submit by themselves.
+ * Does not use fal's own clients, because they retry a submit by themselves.
  * @throws UsageError when the configured models belong to several apps
  */
 export function createFal(settings: FalSettings, deps: RemoteDeps): Adapter {

@@ -6,7 +6,7 @@ import { createScriptedProvider } from './scripted.ts';
 
 /** Common to both: no variables, always configured, jobs in this database. */
 const BUILT_IN = {
-  registeredBy: [],
+  needs: [],
   readSettings: () => ({}),
   apiKey: () => undefined,
   baseUrls: () => ({}),

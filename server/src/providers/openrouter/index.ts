@@ -10,7 +10,7 @@ import { createOpenRouterWebhookReader } from './webhook.ts';
 
 export const openrouter: ProviderDefinition<OpenRouterSettings> = {
   name: 'openrouter',
-  registeredBy: [{ variable: 'OPENROUTER_API_KEY', wanted: 'an API key of OpenRouter' }],
+  needs: [{ variable: 'OPENROUTER_API_KEY', wanted: 'an API key of OpenRouter' }],
   readSettings: readOpenRouterSettings,
   apiKey: ({ apiKey }) => apiKey,
   baseUrls: ({ baseUrl }) => ({ OPENROUTER_BASE_URL: baseUrl }),

@@ -17,7 +17,7 @@ import { createReplicateWebhookReader } from './webhook.ts';
 
 export const replicate: ProviderDefinition<ReplicateSettings> = {
   name: 'replicate',
-  registeredBy: [{ variable: 'REPLICATE_API_TOKEN', wanted: 'an API token of Replicate' }],
+  needs: [{ variable: 'REPLICATE_API_TOKEN', wanted: 'an API token of Replicate' }],
   readSettings: readReplicateSettings,
   apiKey: ({ apiToken }) => apiToken,
   baseUrls: ({ baseUrl }) => ({ REPLICATE_BASE_URL: baseUrl }),

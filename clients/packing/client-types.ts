@@ -28,7 +28,7 @@ const PARTS = {
 // The contract's models have no member of these, so openapi.json has none.
 const ADDED_MODEL = `/** A model of \`GET /models\`: what an added one may have besides. */
 export type AddedModel = ModelCatalog['data'][number] & {
-  /** What people read, if it is not the id. */
+  /** The name that people read, if it is not the id. */
   title?: string;
   /** If it does not offer all modes. */
   modes?: string[];
@@ -40,7 +40,7 @@ export type AddedModel = ModelCatalog['data'][number] & {
   audio?: boolean;
   /** false: it takes no seed. */
   seed?: boolean;
-  /** A price that is announced, and when it begins to hold. */
+  /** A price that is announced, and when it takes effect. */
   next_price?: { from: string; credits_per_second: ModelRates };
 };
 `;

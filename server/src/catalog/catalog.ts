@@ -19,7 +19,7 @@ export interface ModelRates {
   referenced: Rates;
 }
 
-/** What a model costs from a moment on. A task keeps the version of its create (C12). */
+/** A model's price from a date on. A task keeps the version of its create (C12). */
 export interface PriceVersion extends ModelRates {
   version: number;
   from: Date;
@@ -27,12 +27,12 @@ export interface PriceVersion extends ModelRates {
 
 export interface CatalogModel {
   name: string;
-  /** What people read. */
+  /** The name that people read. */
   title: string;
   modes: readonly Mode[];
   /** Whole seconds, in order. */
   durations: readonly number[];
-  /** With `adaptive` only if it has all others: the files of a request decide which one is made. */
+  /** `adaptive` only if it has all others: the files of a request decide which one is made. */
   aspectRatios: readonly RequestRatio[];
   /** Whether it draws sound, and takes a seed. Customers read it; no request is refused for it. */
   audio: boolean;
@@ -40,17 +40,17 @@ export interface CatalogModel {
   /** `hidden` models are in no list but can be named. `retired` ones take no new tasks. */
   state: 'offered' | 'hidden' | 'retired';
   source: 'built-in' | 'file' | 'operator';
-  /** In the order in which they hold; the first holds from the beginning. */
+  /** In the order in which they take effect; the first applies from the beginning. */
   prices: readonly [PriceVersion, ...PriceVersion[]];
 }
 
-/** All models, the contract's first. Immutable: after a change there is another one. */
+/** All models, the contract's first. Immutable: a change makes a new one. */
 export interface Catalog {
   models: readonly CatalogModel[];
 }
 
 /**
- * How long before it holds a change of a price must be announced. GET /models may be cached for as
+ * How long a new price must be announced before it takes effect. GET /models may be cached for as
  * long, so a client that asks there knows each price before it pays it.
  */
 export const NOTICE_SECONDS = 300;

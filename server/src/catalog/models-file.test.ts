@@ -30,7 +30,7 @@ test('a mistake in a file is one line that names its place and what is expected'
     [[{ ...NOVA, durations: ['5'] }], /^\/0\/durations\/0 must be integer/],
     [[{ ...NOVA, title: 'a\nb' }], /^\/0\/title must match pattern/],
     [[{ ...NOVA, from: 'soon' }], /^\/0\/from must be a time/],
-    [[NOVA, NOVA], /^nova-1 stands there twice/],
+    [[NOVA, NOVA], /^nova-1 is in the file twice/],
   ] as const) {
     const text = typeof content === 'string' ? content : JSON.stringify(content);
     assert.throws(
@@ -59,7 +59,7 @@ test('processes share one file; what it names is its own, and what it leaves out
   await assert.rejects(set('Mine'), /MODELS_FILE/);
   await first();
   const other = { name: 'nova-2', price: { '480p': 9 } };
-  await assert.rejects(start(other), /MODELS_FILE differs from that of a process that runs/);
+  await assert.rejects(start(other), /MODELS_FILE differs from the file of a running process/);
   assert.equal(await sourceOf('nova-2'), undefined);
   await second();
   const third = await start(other);

@@ -19,7 +19,7 @@ import { FILE_IS_READ, lockModels, type ModelWish, NAME_SHAPE, setModel } from '
 /** The models of MODELS_FILE. */
 export interface ModelsFile {
   models: { name: string; wish: ModelWish }[];
-  /** Equal for files that say the same. */
+  /** Equal for files with the same content. */
   digest: string;
 }
 
@@ -49,7 +49,7 @@ export function parseModelsFile(text: string): ModelsFile {
   if (!Value.Check(FileSchema, json)) throw new UsageError(firstFault(json));
   const names = json.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
-  if (twice !== undefined) throw new UsageError(`${twice} stands there twice`);
+  if (twice !== undefined) throw new UsageError(`${twice} is in the file twice`);
   const models = json.map(({ name, from: text, ...model }, i) => {
     const from = text === undefined ? undefined : readIsoTime(text);
     if (text !== undefined && !from) {
@@ -78,7 +78,7 @@ function firstFault(json: unknown): string {
     : `${place} ${message}`;
 }
 
-/** A file says all: what it leaves out is not what was there before. */
+/** A file describes its models in full: what an entry leaves out is the default, not as before. */
 function defaultsOf(name: string): ModelWish {
   return {
     title: name,
@@ -111,16 +111,16 @@ const forget = command<[process: string]>(
   'delete from model_files where process = $1',
 );
 
-/** Models that no file names any more are the operator's; nothing retires them. */
+/** Models that the file no longer names become the operator's: they are not retired. */
 const release = command<[names: string[]], Transaction>(
   'model_file_release',
   `update models set source = 'operator' where source = 'file' and name <> all($1)`,
 );
 
 /**
- * Stores the models of the file, and that this process has read it, until the function that it
- * returns is called.
- * @throws UsageError when a running process has another file, or a model can't be as it says
+ * Stores the file's models, and marks the file as read by this process.
+ * @returns a function that removes the mark
+ * @throws UsageError when a running process has another file, or a model can't be stored
  */
 export async function useModelsFile(
   { models, digest }: ModelsFile,
@@ -132,14 +132,14 @@ export async function useModelsFile(
     await lockModels(tx);
     if (await hasOther(tx, digest)) {
       throw new UsageError(
-        'MODELS_FILE differs from that of a process that runs: give all the same file, or stop ' +
+        'MODELS_FILE differs from the file of a running process: give all the same one, or stop ' +
           'the others first (one that crashed counts for 30 seconds)',
       );
     }
     for (const { name, wish } of models) {
       const { dropped } = await setNamed(tx, name, wish);
       if (Object.keys(dropped).length === 0) continue;
-      log.warn({ model: name, dropped }, 'MODELS_FILE names what the contract does not have');
+      log.warn({ model: name, dropped }, 'MODELS_FILE has values beyond the contract');
     }
     const names = models.map(({ name }) => name);
     await release(tx, names);

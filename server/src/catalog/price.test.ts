@@ -50,7 +50,7 @@ test('each model and resolution has the price of the contract, or is not offered
   }
 });
 
-test('a price holds from its date on, and the last that was set for a date counts', () => {
+test('a price applies from its date on, and the last that was set for a date counts', () => {
   const day = (n: number) => new Date(Date.UTC(2027, 0, n));
   const cost = (version: number, n: number, rate: number) => {
     return { version, from: day(n), standard: { '480p': rate }, referenced: {} } as const;

@@ -22,7 +22,7 @@ export interface PricedRequest {
   reference_video_durations?: readonly number[] | undefined;
 }
 
-/** The price that holds at a time. */
+/** The price that applies at a time. */
 export function priceAt({ prices }: CatalogModel, at: Date): PriceVersion {
   return prices.findLast(({ from }) => from <= at) ?? prices[0];
 }
@@ -63,7 +63,7 @@ export function priceOf(catalog: Catalog, request: PricedRequest, at: Date): Pri
   return credits === undefined ? undefined : { credits, version: price.version };
 }
 
-/** A number that grows whenever a price begins to hold. */
+/** A number that grows whenever a price takes effect. */
 export function priceVersionAt({ models }: Catalog, at: Date): number {
   const changes = models.flatMap(({ prices }) => prices.filter(({ version }) => version > 1));
   return 1 + changes.filter(({ from }) => from <= at).length;

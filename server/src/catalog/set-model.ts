@@ -18,8 +18,8 @@ import { type Definition, readCatalog } from './stored-models.ts';
 export const NAME_SHAPE = /^[a-z0-9][a-z0-9._-]{1,62}$/;
 
 /**
- * What an operator says of a model. It may be more than the contract allows, and what is left out
- * stays as it is; a new model has everything that the contract allows.
+ * A model as an operator describes it. Values that the contract does not allow are dropped. Omitted
+ * fields stay as they are; those of a new model become everything that the contract allows.
  */
 export interface ModelWish {
   title?: string | undefined;
@@ -34,16 +34,16 @@ export interface ModelWish {
   price?: Record<string, number> | undefined;
   /** With reference videos. Empty: the model takes none. */
   reference_price?: Record<string, number> | undefined;
-  /** When a changed price begins to hold. */
+  /** When a changed price takes effect. */
   from?: Date | undefined;
 }
 
-/** What the contract does not have, by the field that named it. */
+/** Values that the contract does not allow, by field. */
 export type Dropped = Record<string, (string | number)[]>;
 
 /**
  * Creates or changes a model, reduced to what the contract allows. Prices are only ever added.
- * @throws UsageError if it is not the operator's, Refusal that names the field
+ * @throws UsageError if commands can't change the model, Refusal that names a field
  */
 export async function setModel(
   tx: Transaction,
@@ -63,7 +63,7 @@ export async function setModel(
   return { changed: isSet || rates !== undefined, dropped };
 }
 
-/** Changes are made one after the other: each is checked against the models as they are. */
+/** Changes run one at a time: each is checked against the result of the last. */
 export const lockModels = command<[], Transaction>(
   'catalog_lock',
   `select pg_advisory_xact_lock(hashtextextended('models', 0))`,
@@ -87,7 +87,7 @@ const addPrice = command<[model: string, from: Date | null, rates: string], Tran
 );
 
 /**
- * No new task takes a retired model. Tasks that have it go on, and stay readable.
+ * A retired model gets no new tasks. Its existing ones go on, and stay readable.
  * @returns false if it was retired
  */
 export async function retireModel(tx: Transaction, name: string): Promise<boolean> {
@@ -103,7 +103,7 @@ const retire = whether<[name: string], Transaction>(
   `update models set state = 'retired' where name = $1 and state <> 'retired' returning name`,
 );
 
-/** A condition on `model_files`: the process runs. */
+/** A condition on `model_files`: the process that read the file still runs. */
 export const FILE_IS_READ = `seen_at > clock_now() - interval '30 seconds'`;
 
 const isFileRead = whether<[], Transaction>(
@@ -144,7 +144,7 @@ function definitionOf(
   };
 }
 
-/** The given values that the contract has, in its order; undefined if none are given. */
+/** The given values that the contract allows, in its order; undefined if none are given. */
 function kept<Value extends string | number>(
   field: keyof ModelWish,
   given: readonly (string | number)[] | undefined,
@@ -176,7 +176,7 @@ function newRates(
   requireSameResolutions(rates, wish);
   if (!old) {
     if (!isLater) return rates;
-    throw new Refusal('from', from, 'must be left out: the first price of a model holds at once');
+    throw new Refusal('from', from, 'must be left out: the first price of a model applies at once');
   }
   const { standard: oldStandard, referenced: oldReferenced } = old;
   if (isDeepStrictEqual(rates, { standard: oldStandard, referenced: oldReferenced })) {

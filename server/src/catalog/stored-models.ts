@@ -12,7 +12,7 @@ import {
 } from './catalog.ts';
 import { MODES, REQUEST_RATIOS, RESOLUTIONS } from './models.ts';
 
-/** What an operator says of a model besides its state and prices. */
+/** A model as an operator described it, without its state and prices. */
 export type Definition = Pick<
   CatalogModel,
   'title' | 'modes' | 'durations' | 'aspectRatios' | 'audio' | 'seed'

@@ -157,7 +157,7 @@ class Model:
     credits_per_second: CreditsPerSecond
     """Per second of the output. `referenced`: with reference videos, whose seconds count too."""
     title: str | None = None
-    """What people read, if it is not the id."""
+    """The name that people read, if it is not the id."""
     modes: list[str] | None = None
     """If it does not offer all modes."""
     durations: list[int] | None = None
@@ -169,7 +169,7 @@ class Model:
     seed: bool | None = None
     """False: it takes no seed."""
     next_price: dict[str, Any] | None = None
-    """A price that is announced: its credits_per_second, and `from`, when it begins to hold."""
+    """A price that is announced: its credits_per_second, and `from`, when it takes effect."""
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ function Calculator({ prices, models }: Pick<About, 'prices' | 'models'>) {
 type Rates = Record<string, number | undefined>;
 type Model = About['models'][number];
 
-/** Prices that begin to hold later. */
+/** Prices that take effect later. */
 function Announced({ models }: { models: Model[] }) {
   const rows = models.flatMap(({ title, next_price: next }) => (next ? [{ title, ...next }] : []));
   if (rows.length === 0) return null;
@@ -143,7 +143,7 @@ function Announced({ models }: { models: Model[] }) {
         Announced prices
       </h2>
       <p class="mt-1.5 mb-4 max-w-[60ch] text-dim">
-        Requests that are accepted before that time keep the price of today.
+        Requests that are accepted before that time keep today’s price.
       </p>
       <Table caption="Announced prices" columns={NEXT} rows={rows} keyOf={({ title }) => title} />
     </section>

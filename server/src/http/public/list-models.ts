@@ -40,7 +40,7 @@ function modelsAt(catalog: Catalog, at: Date) {
 
 const ratesOf = ({ standard, referenced }: ModelRates) => ({ standard, referenced });
 
-/** What a model has instead of the values of all: none for the contract's. */
+/** Where a model offers less than {@link LIMITS}: nowhere for the contract's models. */
 function differencesOf({ name, title, modes, durations, aspectRatios, audio, seed }: CatalogModel) {
   return {
     ...(title !== name && { title }),
@@ -79,12 +79,12 @@ const DESCRIPTIONS: Record<string, string> = {
   resolutions: 'The resolutions that it offers',
   credits_per_second:
     'Per second of the output. `referenced`: with reference videos, whose seconds count too',
-  title: 'What people read, if it is not the id',
+  title: 'The name that people read, if it is not the id',
   durations: 'The seconds that it makes, if it does not make all of duration_seconds',
   audio: 'false: it draws no sound',
   seed: 'false: it takes no seed',
   next_price: 'A price that is announced, if there is one',
-  from: 'When it begins to hold',
+  from: 'When it takes effect',
   price_version: 'Grows whenever a price changes. A task keeps the price of its create',
   accepts: 'The media fields that the mode takes',
   requires_one_of: 'The mode needs at least one of these fields',

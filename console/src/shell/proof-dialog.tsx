@@ -35,7 +35,7 @@ interface ProofProps {
 function Proof({ email, failure: { message, details }, settle }: ProofProps) {
   const close = useClose();
   const [isSent, setSent] = useState(false);
-  const isLogged = useLoad('/console/api/site').data?.mail_is_logged ?? false;
+  const logsMail = useLoad('/console/api/site').data?.mail_is_logged ?? false;
   // A layout effect, because a dialog that is closed at once runs no other effect.
   useLayoutEffect(() => () => settle(false), []);
   const onProved = () => {
@@ -56,7 +56,7 @@ function Proof({ email, failure: { message, details }, settle }: ProofProps) {
       {isSent ? (
         <CodeForm
           email={email}
-          isLogged={isLogged}
+          logsMail={logsMail}
           send={send}
           verify={verify}
           action="Confirm"

@@ -36,7 +36,7 @@ export default function SignInPage() {
       location.replace(next); // the router does not know the docs
     else route(next, true);
   }, [state.kind]);
-  const isLogged = site.data?.mail_is_logged ?? false;
+  const logsMail = site.data?.mail_is_logged ?? false;
   return (
     <div class="mx-auto grid w-full max-w-[76rem] gap-x-20 gap-y-12 px-4 pt-12 pb-16 sm:px-8 sm:pt-20 lg:grid-cols-[minmax(0,27rem)_1fr]">
       <div>
@@ -51,7 +51,7 @@ export default function SignInPage() {
         )}
         <Closed until={query.closed} />
         {draft.value.isSent ? (
-          <CodeStep draft={draft} isLogged={isLogged} onDone={enter} />
+          <CodeStep draft={draft} logsMail={logsMail} onDone={enter} />
         ) : (
           <>
             <EmailStep draft={draft} />
@@ -146,13 +146,13 @@ function sendCode({ email }: Typed['value']) {
   return api('POST /auth/code', { body: { email: email.trim() } });
 }
 
-function CodeStep({ draft, isLogged, onDone }: { draft: Typed; isLogged: boolean; onDone: Enter }) {
+function CodeStep({ draft, logsMail, onDone }: { draft: Typed; logsMail: boolean; onDone: Enter }) {
   const email = draft.value.email.trim();
   return (
     <div class="mt-4">
       <CodeForm
         email={email}
-        isLogged={isLogged}
+        logsMail={logsMail}
         action="Sign in"
         working="Signing in"
         verify={async (code) => {
@@ -229,7 +229,7 @@ const FIRST = '/playground';
 function nextPath(given = FIRST): string {
   const url = URL.parse(given, location.origin);
   const isOurs = url?.origin === location.origin && given.startsWith('/');
-  // What remains of /.//other.example would be another site's URL.
+  // The path of /.//other.example is //other.example, which would lead to that host.
   if (!isOurs || url.pathname.startsWith('//') || url.pathname === '/sign-in') return FIRST;
   return `${url.pathname}${url.search}`;
 }

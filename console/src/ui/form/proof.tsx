@@ -11,8 +11,8 @@ const AGAIN_SECONDS = 30;
 
 interface Props {
   email: string;
-  /** Whether there is no mail server, so that the code is in the service's log. */
-  isLogged: boolean;
+  /** Without a mail server, the code is in the service's log. */
+  logsMail: boolean;
   action: string;
   working: string;
   verify: (code: string) => Promise<void>;
@@ -44,7 +44,7 @@ export function CodeForm(props: Props) {
   return (
     <form class="grid gap-6" onSubmit={submitting(() => verify(code))}>
       <p class="text-dim">
-        {props.isLogged
+        {props.logsMail
           ? 'This service has no mail server. Read the code in its log, in the mail to '
           : 'An e-mail with a code was sent to '}
         <span class="break-all text-ink">{props.email.trim()}</span>.

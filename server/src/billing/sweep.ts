@@ -39,14 +39,14 @@ export function recordStripeEvent(db: Database, event: Stripe.Event): Promise<bo
     if ((await tx.query(NOTE, [event.id, event.type])).length === 0) return false;
     const subject = subjectOf(event);
     if (!subject) return true;
-    const { is, id = null, session = null, stripe = null } = subject;
-    await tx.query(WAKE[is], [id, session, stripe]);
+    const { kind, id = null, session = null, stripe = null } = subject;
+    await tx.query(WAKE[kind], [id, session, stripe]);
     return true;
   });
 }
 
 interface Subject {
-  is: keyof typeof WAKE;
+  kind: keyof typeof WAKE;
   id?: string | null | undefined;
   session?: string;
   /** The payment of an order, or Stripe's id of a subscription. */
@@ -61,14 +61,14 @@ function subjectOf(event: Stripe.Event): Subject | undefined {
     case 'checkout.session.async_payment_failed':
     case 'checkout.session.expired': {
       const { id: session, metadata } = event.data.object;
-      if (metadata?.subscription) return { is: 'subscription', id: metadata.subscription, session };
-      return { is: 'order', id: metadata?.order, session };
+      const { subscription: id, order } = metadata ?? {};
+      return id ? { kind: 'subscription', id, session } : { kind: 'order', id: order, session };
     }
     case 'payment_intent.succeeded':
     case 'payment_intent.payment_failed':
     case 'payment_intent.canceled': {
       const { id: stripe, metadata } = event.data.object;
-      return { is: 'order', id: metadata.order, stripe };
+      return { kind: 'order', id: metadata.order, stripe };
     }
     case 'charge.refunded':
     case 'refund.created':
@@ -79,7 +79,7 @@ function subjectOf(event: Stripe.Event): Subject | undefined {
     case 'charge.dispute.funds_withdrawn':
     case 'charge.dispute.funds_reinstated':
     case 'charge.dispute.closed':
-      return { is: 'order', stripe: idOf(event.data.object.payment_intent) };
+      return { kind: 'order', stripe: idOf(event.data.object.payment_intent) };
     case 'invoice.paid':
     case 'invoice.payment_failed':
       return subscriptionOf(event.data.object);
@@ -87,7 +87,7 @@ function subjectOf(event: Stripe.Event): Subject | undefined {
     case 'customer.subscription.updated':
     case 'customer.subscription.deleted': {
       const { id: stripe, metadata } = event.data.object;
-      return { is: 'subscription', id: metadata.subscription, stripe };
+      return { kind: 'subscription', id: metadata.subscription, stripe };
     }
     default:
       return undefined;
@@ -105,7 +105,7 @@ interface InvoiceOfEvent {
 function subscriptionOf(invoice: InvoiceOfEvent): Subject {
   const now = invoice.parent?.subscription_details;
   const { subscription: id } = now?.metadata ?? invoice.subscription_details?.metadata ?? {};
-  return { is: 'subscription', id, stripe: idOf(now?.subscription ?? invoice.subscription) };
+  return { kind: 'subscription', id, stripe: idOf(now?.subscription ?? invoice.subscription) };
 }
 
 const BATCH = 8;

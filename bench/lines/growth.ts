@@ -105,7 +105,7 @@ const RELEASE = statement(
   'update tasks set leased_until = null where id = any($1)',
 );
 
-/** Leases due tasks, of those that the creates have left, and releases them. */
+/** Leases due tasks that the creates made, and releases them. */
 async function claimAndRelease(db: Database): Promise<void> {
   const limits = new Map([['local', CLAIM_PLACES]]);
   const tasks = await claimDue(db, 'submit', { slots: CLAIM_PLACES, limits, accountLimit: 1 });

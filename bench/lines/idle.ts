@@ -6,7 +6,7 @@ import { cpuSeconds, residentMemory } from '../process-usage.ts';
 const SETTLE_SECONDS = 15;
 const SECONDS = 20;
 
-/** What a service needs that has nothing to do, without its database; the CPU of one core. */
+/** The memory, and the share of one core, that an idle service uses without its database. */
 export async function measureIdle() {
   await using bench = await openBenchSetup();
   await using service = await bench.startService({ ROLES: 'api,worker' });

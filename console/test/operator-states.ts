@@ -33,7 +33,7 @@ export async function openOverview(page: Page, minutes: number): Promise<void> {
   await page.locator('.uplot').first().waitFor();
 }
 
-/** Opens the list of providers, of which those that are configured refuse all submits. */
+/** Opens the list of providers, where each configured one refuses all submits. */
 export async function openRefusing(page: Page): Promise<void> {
   const refusing = {
     state: 'refusing',

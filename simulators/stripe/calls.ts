@@ -238,7 +238,7 @@ function cancelPayment(state: State, id: string): PaymentIntent {
   return intent;
 }
 
-/** With the first of its lines, and of its payments, as Stripe sends it. */
+/** An invoice as Stripe sends it, with its first lines and payments only. */
 function shownInvoice(invoice: Invoice) {
   const { lines, payments } = invoice;
   return { ...invoice, lines: pageOf(lines.data, SHOWN), payments: pageOf(payments.data, SHOWN) };

@@ -122,7 +122,7 @@ function sumOf(of: Array<{ amount: number }>): number {
 }
 
 /**
- * What the charge says of its refunds. Stripe does not document whether one that waits for the
+ * Counts a charge's refunds. Stripe does not document whether one that waits for the
  * customer counts; here it does not, so that nobody relies on it.
  */
 function countRefunds(state: State, charge: Charge): void {
@@ -235,7 +235,7 @@ export function moveDispute(state: State, disputeId: string, status: DisputeStat
   state.emit(isEnd ? 'charge.dispute.closed' : 'charge.dispute.updated', dispute);
 }
 
-/** What a dispute has of the seller's money now, in the seller's currency. */
+/** The part of the seller's money that a dispute holds now, in the seller's currency. */
 function takenBy({ balance_transactions: moved }: Dispute): number {
   return moved.reduce((sum, { amount }) => sum - amount, 0);
 }

@@ -31,7 +31,7 @@ const modeOf = (livemode: boolean) => (livemode ? 'live_' : 'test_');
 
 export const nowSeconds = () => Math.floor(Date.now() / 1000);
 
-/** What the simulator has made so far, in memory: in an account, of which money moves or not. */
+/** The objects that the simulator has made, in memory, of one Stripe account and mode. */
 export function createState(
   emit: Emit,
   { account, livemode }: { account: string; livemode: boolean },

@@ -39,13 +39,13 @@ export function beginSubscription(
   return subscription;
 }
 
-/** What the present period costs, under the coupon of today. */
+/** The price of the current period, with today's coupon. */
 function lineOfPeriod(state: State, subscription: Subscription): InvoiceLine {
   const { current_period_start: start, current_period_end: end } = itemOf(subscription);
   return debited(state, subscription, { period: { start, end } });
 }
 
-/** What the present period, or its rest, costs under the coupon of today. */
+/** The price of the current period, or of its rest, with today's coupon. */
 function debited(
   state: State,
   subscription: Subscription,

@@ -37,7 +37,7 @@ const MAX_CREDITS = {
 const TASK_ID = {
   type: 'string',
   maxLength: 160,
-  pattern: '^[a-zA-Z0-9_-]+$', // no dots: in a URL path they traverse
+  pattern: '^[a-zA-Z0-9_-]+$', // no dots: a URL path with .. leads elsewhere
   description: 'The task_id that generate_video or list_videos returned.',
 };
 
@@ -49,7 +49,7 @@ function objectOf(properties: object, required: string[] = []): JsonSchemaType {
 const ERROR = {
   code: { type: 'string', description: 'Why the call was refused' },
   message: { type: 'string', description: 'The reason, as a sentence' },
-  charged: { type: 'string', description: 'no, refunded or reserved, which may also mean unknown' },
+  charged: { type: 'string', description: 'no, refunded, or reserved, also if that is not known' },
   retry: { type: 'string', description: 'The request_id for a retry: same_key, new_key or never' },
   task_id: { type: 'string', description: 'The task that the call is about' },
   request_id: { type: 'string', description: 'The request_id of generate_video' },

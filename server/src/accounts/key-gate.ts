@@ -60,8 +60,8 @@ const LOOK_UP = statement(
 /** How many unknown keys share a statement. Only one such statement runs at a time. */
 const MAX_LOOK_UPS = 64;
 /**
- * Per key that the last look-up refused, so that a process looks up about 1,000 made-up keys a
- * second. Valid keys cause no delay.
+ * The pause before the next look-up, for each key that this one refused: a process looks up about
+ * 1,000 made-up keys a second. Valid keys cause no delay.
  */
 const PAUSE_PER_REFUSED_KEY_MS = 1;
 const MAX_PAUSE_MS = MAX_LOOK_UPS * PAUSE_PER_REFUSED_KEY_MS;

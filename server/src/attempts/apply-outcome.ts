@@ -114,8 +114,8 @@ const RECORD = namedStatement(
 );
 
 /**
- * Unless it is `unknown`, also records as orphan jobs those that the sender or a callback named for
- * the attempt and that belong to no attempt.
+ * Once the outcome is known, jobs that the sender or a callback named for the attempt, and that
+ * belong to no attempt, are recorded as orphan jobs.
  */
 async function recordOutcome(
   tx: Transaction,

@@ -61,7 +61,7 @@ interface Period {
   until: Date | undefined;
 }
 
-/** Brings the balances up to date and reads their movements, oldest first by kind. */
+/** Brings the balances up to date and reads their movements, kind by kind, oldest first. */
 export async function openStatement(db: Database, accountId: string, period: Period) {
   for (const kind of period.kinds) {
     if (kind === 'test') continue; // never out of date, and not every account has them
@@ -134,7 +134,7 @@ async function* readRows(db: Queryable, accountId: string, kind: BalanceKind): A
   }
 }
 
-/** The number is the cursor. */
+/** Its `id` is the cursor. */
 export interface PagedMovement extends Omit<Movement, 'reserved_after' | 'debt_after'> {
   id: number;
 }

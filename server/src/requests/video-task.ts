@@ -57,8 +57,8 @@ export const VideoTaskSchema = Type.Object(
 export type VideoTask = Static<typeof VideoTaskSchema>;
 
 /**
- * A task as clients see it. Held is `processing` (C15); a refund shows in `credits_refunded` only
- * (C19).
+ * A task as clients see it. A held one is `processing` (C15), and only `credits_refunded` shows a
+ * refund (C19).
  */
 export function videoTask(task: PublicColumns, links: Links): VideoTask {
   const { phase, output_object_id: objectId } = task;

@@ -84,7 +84,7 @@ export interface TaskPage {
 /**
  * A page of an account's tasks, newest first. It scans at most {@link WINDOW} tasks, so a page may
  * be short or empty and still have a next one.
- * @throws ApiError `invalid_request` if `after` is no cursor of an earlier page
+ * @throws ApiError `invalid_request` if `after` is not a cursor of this list
  */
 export async function listAccountTasks(
   db: Database,

@@ -101,7 +101,7 @@ function show(task: VideoTask, screen: Screen): void {
 
 const MEANING = {
   cancelled: 'Cancelled. Its credits are refunded.',
-  pending: 'The provider was asked. fw tasks shows how it ends.',
+  pending: 'The provider was asked. fw tasks shows how the task ends.',
   refused: 'The task goes on: it can not be cancelled any more.',
 };
 

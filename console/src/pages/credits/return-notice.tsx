@@ -4,8 +4,8 @@ import { api } from '../../api.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Credits } from '../../ui/format.tsx';
 
-/** The outcome of a payment; if paid, with the credits bought. */
 type Outcome = keyof typeof WORDS;
+/** The outcome of a payment; if paid, with the credits bought. */
 type Notice = { outcome: Outcome; credits?: number };
 
 const TRIES = 10;
@@ -46,7 +46,7 @@ function firstOf(query: Record<string, string>): Notice | undefined {
   return query.order || query.subscribed ? { outcome: 'waiting' } : undefined;
 }
 
-/** Asks for the outcome; undefined: none yet. Changes of a plan are not reported. */
+/** Asks for the outcome; undefined: none yet. `managed`: back from Stripe's portal, no notice. */
 function askerOf(
   query: Record<string, string>,
 ): (() => Promise<Notice | 'managed' | undefined>) | undefined {

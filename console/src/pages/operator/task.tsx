@@ -124,7 +124,7 @@ const EVIDENCE: Column<Attempt['evidence'][number]>[] = [
   column('Last', (evidence) => <RelativeTime at={evidence.last_at} />),
 ];
 
-/** What an operator may know about a held task; other tasks can only be ended. */
+/** An operator's decisions about a held task; other tasks can only be ended. */
 const DECISIONS = [
   {
     field: 'accepted',

@@ -139,7 +139,7 @@ function questionsOf({ endpoint, onChanged, onDeleted }: Changes & { onDeleted: 
     disable: {
       title: 'Disable the endpoint?',
       action: 'Disable the endpoint',
-      text: 'Nothing is sent to it. What happens until you enable it again is not sent later.',
+      text: 'Nothing is sent to it. Events until you enable it again are not sent later.',
       request: async () => {
         const body = { enabled: false };
         onChanged(await api('PATCH /console/api/webhooks/:id', { ...named, body }));

@@ -148,7 +148,7 @@ function isLike(job: ArkJob, attempt: FindJobInput, model: string): boolean {
   const shown: Partial<Record<string, unknown>> = { ...job };
   const sent = requestFields(ARK_FIELDS, attempt.jobSpec);
   const isSame = Object.entries(sent).every(([name, value]) => (shown[name] ?? value) === value);
-  // Tasks of an endpoint may name a model.
+  // A task of an endpoint may show the endpoint's model instead of its id.
   const isSameModel = isEndpoint(model) || (job.model ?? model) === model;
   return isSame && isSameModel && isInTime(job, attempt);
 }

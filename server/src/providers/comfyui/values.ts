@@ -26,7 +26,7 @@ export const COMFYUI_FIELDS: FieldTable = {
   mode: { as: 'mode' },
   image_url: { by: '`{{first_frame}}`' },
   end_image_url: {
-    by: "`{{last_frame}}`: without it, such a request is the operator's fault: 503, alert",
+    by: '`{{last_frame}}`: if no template takes it, such a request gets 503, with an alert',
   },
   reference_image_urls: { by: '`{{reference_image_1}}` to `{{reference_image_8}}`' },
   reference_video_urls: { by: '`{{reference_video_1}}` to `{{reference_video_3}}`' },

@@ -23,7 +23,7 @@ export const postDelete = siteRoute('POST /console/api/account/delete', {
       throw invalidRequest('This is not the address of the account.', details);
     }
     const { db, publicUrl } = deps;
-    const more = await keepingIt(db, accountId, publicUrl());
+    const more = await howToKeep(db, accountId, publicUrl());
     const eraseAt = await close(db, accountId, (tx, eraseAt) => {
       const what = `Your account will be deleted on ${mailTime(eraseAt)}`;
       return tellOwner(tx, { request, publicUrl }, { accountId, what, more });
@@ -51,7 +51,7 @@ async function close(
 }
 
 /** What the mail says about the credits, and how to keep the account. */
-async function keepingIt(db: Database, accountId: string, url: string): Promise<string> {
+async function howToKeep(db: Database, accountId: string, url: string): Promise<string> {
   const { paid, promotional } = await readOverview(db, accountId);
   const reserved = paid.reserved + promotional.reserved;
   return `

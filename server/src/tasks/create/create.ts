@@ -198,7 +198,7 @@ function refusalOf({ log }: Pick<CreateDeps, 'log'>, error: unknown): ApiError {
   return error instanceof ApiError ? error : failedCreate(log, error);
 }
 
-/** Without an outcome, the key was bound already, or has been released since. */
+/** No outcome: the key was bound already, and may have been released since. */
 async function createdOrKnown(
   deps: CreateDeps,
   request: CheckedRequest,

@@ -66,8 +66,8 @@ export async function generate(
 }
 
 /**
- * A quote equals what a create of the same request reserves: prices change only with another
- * version of the service.
+ * A quote equals what a create of the same request reserves, unless an announced price takes effect
+ * in between.
  * @throws RefusedInput
  */
 function refuseAbove(most: number, { credits }: Quote): void {

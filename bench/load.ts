@@ -69,7 +69,7 @@ export interface Comparison {
   floor: Sample;
   /** The ratio of each round's rates: a disturbance of the machine affects both sides alike. */
   ratio: Spread;
-  /** The same of the p99. */
+  /** The ratio of each round's p99. */
   p99Ratio: Spread;
 }
 

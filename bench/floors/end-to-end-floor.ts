@@ -15,7 +15,7 @@ export interface EndToEndFloorSetup {
   databaseUrl: string;
   /** The queue of the simulated fal. */
   providerUrl: string;
-  /** Where the videos are stored, on the disk of the service's. */
+  /** Where the videos are stored: on the same disk as the service's. */
   folder: string;
 }
 

@@ -21,7 +21,7 @@ const LARGE = { image: 20 * MEGABYTE, video: Math.floor(31.9 * MEGABYTE) };
 const ROUNDS = 3;
 /** After that the garbage of the start is collected, so that peaks count from an idle service. */
 const SETTLE_SECONDS = 3;
-/** Also the create's wait: a 202 earlier than this means that the provider has accepted the task. */
+/** CREATE_WAIT_SECONDS: a 202 before its end means that the provider has accepted the task. */
 const PATIENCE_SECONDS = 60;
 
 /** The ingest of one request of almost the maximum size; medians. */

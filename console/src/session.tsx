@@ -106,9 +106,9 @@ function wasIn(): boolean {
   return trying(() => localStorage.getItem(SIGNED_IN)) === 'yes';
 }
 
-function remember(isIn: boolean): void {
+function remember(isSignedIn: boolean): void {
   trying(() =>
-    isIn ? localStorage.setItem(SIGNED_IN, 'yes') : localStorage.removeItem(SIGNED_IN),
+    isSignedIn ? localStorage.setItem(SIGNED_IN, 'yes') : localStorage.removeItem(SIGNED_IN),
   );
 }
 

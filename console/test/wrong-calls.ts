@@ -57,7 +57,7 @@ export function Reads() {
   tasks.items?.map(({ failed_because: why }) => why?.trim());
   // @ts-expect-error: the list has no such filter
   useList('/console/api/tasks', { query: { mode: 'live', phase: 'failed' } });
-  // @ts-expect-error: it is no list
+  // @ts-expect-error: it is not a list
   useList('/console/api/me');
   return null;
 }

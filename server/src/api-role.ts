@@ -90,7 +90,7 @@ function pageOrigins({ publicUrl, storage, deliveryMode }: Config): PageOrigins 
   };
 }
 
-/** Answers the requests in flight, then closes; after the given time, all connections. */
+/** Closes once the requests in flight are answered; after the given time, cuts them off. */
 async function closeWithin(seconds: number, app: FastifyInstance): Promise<void> {
   app.server.keepAliveTimeout = 1; // milliseconds after a connection's last response
   const timer = setTimeout(() => app.server.closeAllConnections(), seconds * 1000);

@@ -48,8 +48,8 @@ const HELP: Option = { about: 'prints this text' };
 const USAGE_ERROR = 2;
 
 /**
- * Reads the command line. `--help`, an unknown option, and reading one that lacks or is no number
- * end the program.
+ * Reads the command line. Three things end the program: `--help`, an unknown option, and reading an
+ * option that is missing or not a number.
  */
 export function readCommandLine<Name extends string>(
   name: string,

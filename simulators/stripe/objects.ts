@@ -172,7 +172,7 @@ export interface InvoiceLine {
     type: 'subscription_item_details';
     subscription_item_details: {
       proration: boolean;
-      /** Of a line that gives back the rest of a period. */
+      /** For a line that gives back the rest of a period. */
       proration_details: {
         credited_items: { invoice: string; invoice_line_items: string[] } | null;
       };

@@ -26,7 +26,7 @@ export async function connectOverStdio(
   return connectToProgram({ command: process.execPath, args: [MAIN, ...args], env });
 }
 
-/** A client of a server that this program is, which may have to be installed first. */
+/** Starts a program that is an MCP server, perhaps after installing it. @returns its client */
 export async function connectToProgram(
   program: ConstructorParameters<typeof StdioClientTransport>[0],
 ): Promise<Client> {

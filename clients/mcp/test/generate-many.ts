@@ -13,7 +13,7 @@ const keys = (process.env.FRAMEWRIGHT_TEST_KEYS ?? '').split(',');
 const ORDERS_OF_SESSION = 4;
 const { FRAMEWRIGHT_BASE_URL = '' } = process.env;
 
-/** Calls a tool until its result is no error; its data. */
+/** Calls a tool until it succeeds. @returns its data */
 async function insist(client: Client, name: string, input: Record<string, unknown>) {
   for (;;) {
     const { isError, structuredContent } = await client.callTool({ name, arguments: input });

@@ -11,7 +11,7 @@ import { enableAccount, lockAccount } from './accounts.ts';
 
 const GRACE_DAYS = 7;
 
-/** Of an account that the caller has just disabled. @returns when it will be erased */
+/** Closes an account that the caller has just disabled. @returns when it will be erased */
 export const beginClosing = queryValue<[accountId: string], Date | undefined, Transaction>(
   'closing_begin',
   `insert into account_closings (account_id, closed_at, erase_at)

@@ -4,7 +4,7 @@ import { evictOldest } from '../kernel/evict-oldest.ts';
 
 const MAX_KEYS = 10_000;
 
-/** Then one request asks the database again: a key may be revoked, a window emptied. */
+/** After this, one request asks the database again: a key may be revoked, a window emptied. */
 const TRUSTED_MS = 1000;
 
 /**

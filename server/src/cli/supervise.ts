@@ -94,7 +94,7 @@ async function runMembers(
 
 /**
  * Runs a process, again each time that it ends, until the signal.
- * @param started of the first process: all stop if it ends before it has started
+ * @param started given for the first process only: if that ends before it has started, all stop
  */
 async function keep(
   member: Member,

@@ -35,7 +35,7 @@ export interface ConnectionSettings extends pg.ClientConfig {
   isPooled?: boolean;
 }
 
-/** A connection that waits forever neither to connect nor to close: a server may just vanish. */
+/** A connection with time limits for connecting and closing: a server may just vanish. */
 export class Connection extends pg.Client {
   constructor({ isPooled = false, ...config }: ConnectionSettings = {}) {
     const idle = IDLE_IN_TRANSACTION_SECONDS * 1000;

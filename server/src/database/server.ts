@@ -60,7 +60,7 @@ async function readIdentity(url: string, variable: string): Promise<string> {
   return identity;
 }
 
-/** Without a statement timeout, nothing is sent that a pooler may refuse. */
+/** Leave out `statementSeconds` for a pooler, which may refuse that setting. */
 async function readRow<Row extends object>(
   options: { url: string; variable: string; statementSeconds?: number },
   text: string,

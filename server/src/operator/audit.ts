@@ -75,7 +75,7 @@ async function auditTasks(
   });
 }
 
-/** Each task must have the price that its version of its model's price makes of its request. */
+/** Each task must cost what its request costs by the price version that is stored with it. */
 function checkPrices(catalog: Catalog, tasks: AuditedTask[], report: Report): void {
   for (const { id, credits, price_version, priced } of tasks) {
     const { prices = [] } = modelNamed(catalog, priced.model) ?? {};

@@ -24,7 +24,7 @@ const UNCHECKED: DigestCheck = { update: () => {}, end: () => {} };
 /**
  * Checks a whole body against the preferred one of its host's digests (RFC 9530, RFC 3230,
  * `Content-MD5`, `x-amz-checksum-*`, `x-goog-hash`). Unknown algorithms and malformed headers are
- * ignored. An ETag is never used: that of a multipart upload is no digest of the file.
+ * ignored. An ETag is never used: that of a multipart upload is not a digest of the file.
  */
 export function checkDigest(headers: IncomingHttpHeaders): DigestCheck {
   // The digest would be of the encoded body, which is not what arrives here.

@@ -69,7 +69,7 @@ export interface CreateSurface {
   callerOf(request: FastifyRequest): Pick<Binding, 'accountId' | 'surface' | 'apiKey'>;
   /** Looks up the Idempotency-Key, before the body is checked. */
   readKey(request: FastifyRequest, binding: Binding): Promise<BoundKey | undefined>;
-  /** Those of PROVIDER; for test keys, of their provider. */
+  /** The closures of PROVIDER; for test keys, of their provider. */
   closuresOf(request: FastifyRequest): Promise<CreateClosures>;
   create(checked: CheckedRequest): Promise<Created>;
   /** Waits for the acceptance, if the surface does. */

@@ -60,7 +60,7 @@ export function handleError(
 /** An unread body up to this size is discarded, so that the connection can be reused. */
 const DISCARDED_BYTES = 2 ** 20;
 
-/** Otherwise Node would read all of a large body, or of one of unknown length. */
+/** If the connection stayed open, Node would read all of a body of large or unknown length. */
 function closeIfLargeBodyIsUnread({ headers, raw }: FastifyRequest, reply: FastifyReply): void {
   if (raw.complete) return;
   const isLarge = Number(headers['content-length'] ?? 0) > DISCARDED_BYTES;

@@ -44,7 +44,7 @@ export function createRouting(deps: {
       const steps = stepsFor(routeOf(request.model), request, choice);
       return [...new Set(steps.map(({ connection }) => connection))];
     },
-    /** Where a task goes next that no tried connection accepted; undefined: all were tried. */
+    /** The next connection for a task that none of `tried` accepted; undefined: there is none. */
     next(request: GenerationRequest, tried: readonly string[]): string | undefined {
       const { choice, steps } = routeOf(request.model);
       const left = steps.filter((step) => !tried.includes(step.connection));

@@ -62,7 +62,7 @@ export async function notAccepted(
     submitRetrySeconds: number;
     cause: Record<string, unknown>;
     retryAfterSeconds?: number | undefined;
-    /** The connection that is tried next, at once; undefined: all were. */
+    /** The connection that is tried next, at once; undefined: all were tried. */
     next?: string | undefined;
   },
 ): Promise<StepResult> {

@@ -144,8 +144,7 @@ const DUE_WORK = statement(
 export type DueWork = WorkerPool | 'webhooks';
 
 /**
- * @returns what is due of these providers and webhooks, and the seconds until the next of the
- *   others is
+ * @returns what is due of these providers' tasks and of webhooks, and the seconds until more is
  */
 export async function findDueWork(
   db: Queryable,

@@ -60,7 +60,7 @@ export function openJobTimes(db: Database) {
   let isAsked = false;
   const reads = new Map<string, WorkingRead>();
   return {
-    /** A read found the job working, in seconds since acceptance; the next pause. */
+    /** Remembers a read that found the job working, and the pause after it. */
     working(taskId: string, read: WorkingRead) {
       if (!reads.has(taskId)) evictOldest(reads, REMEMBERED_READS);
       reads.set(taskId, read);

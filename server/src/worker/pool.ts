@@ -113,7 +113,7 @@ export function createPool(options: PoolOptions) {
   };
 }
 
-/** Tracks when the last tasks ended, as many as the pool has slots. */
+/** Tracks when the last tasks ended: as many of them as the pool has slots. */
 function trackSpeed(slots: number, monotonic = () => performance.now()) {
   const ends: number[] = [];
   return {

@@ -90,7 +90,7 @@ async function book(db: Database, prefix: string, movement: Movement): Promise<b
   return true;
 }
 
-/** @throws AssertionError for an error that is no refusal */
+/** @throws AssertionError for an error that is not a refusal */
 function refusalOf(request: LedgerRequest, error: unknown): CallResult {
   if (error instanceof ApiError && error.code === 'insufficient_credits') return 'insufficient';
   const { message } = error instanceof UsageError ? error : { message: '' };

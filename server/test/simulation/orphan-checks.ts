@@ -6,7 +6,7 @@ import { allJobs, type Simulation } from './simulation.ts';
 export interface OrphanEnd {
   job_id: string;
   state: 'suspected' | 'confirmed' | 'unknown_there';
-  /** Whether an attempt has the job, so that it is no orphan. */
+  /** Whether an attempt has the job, so that it is not an orphan. */
   is_used: boolean;
 }
 
@@ -50,7 +50,7 @@ export async function checkOrphans(
       ({ job_id, attempt_id }) =>
         `${job_id}, named for ${attempt_id}, is not recorded as an orphan`,
     ),
-    ...used.map(({ job_id }) => `${job_id} is no orphan: a task uses it`),
-    ...unreal.map(({ job_id }) => `${job_id} is no orphan: it was never run`),
+    ...used.map(({ job_id }) => `${job_id} is not an orphan: a task uses it`),
+    ...unreal.map(({ job_id }) => `${job_id} is not an orphan: it was never run`),
   ];
 }

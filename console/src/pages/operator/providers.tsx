@@ -88,7 +88,7 @@ const PROVIDERS: Column<Provider>[] = [
 
 type Route = Providers['routes'][number];
 
-/** Which providers take a model's tasks: the next one if one certainly did not accept a task. */
+/** Which connections take a model's tasks; a task that one did not accept goes to the next. */
 const ROUTES: Column<Route>[] = [
   column('Model', ({ model }) => <span class="font-medium">{model}</span>),
   column('Steps', ({ steps, default_connection: name }) =>

@@ -58,7 +58,7 @@ export function followedRequest(owner: Owner): Body | undefined {
   return stored(owner)[0]?.body;
 }
 
-/** Not after a sign-out, when a response may still arrive. */
+/** Stores nothing after a sign-out, when a response may still arrive. */
 function store({ owner: { account_id: accountId, mode }, runs }: Book): void {
   if (isLeft || !isKeptFor(accountId)) return;
   const kept = runs.flatMap(({ submission, generation: { kind } }): Kept[] =>

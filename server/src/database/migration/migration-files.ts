@@ -47,7 +47,7 @@ function parseMigration(name: string, stored: string): MigrationFile {
 
 const HEADERS: Record<string, RegExp> = { 'oldest-program': /^\d{4}$/, transaction: /^none$/ };
 
-/** Lines like `-- key: value` before the first line that is no comment. */
+/** Lines like `-- key: value` before the first line that is not a comment. */
 function readHeader(name: string, text: string): Map<string, string> {
   const header = new Map<string, string>();
   for (const line of text.split('\n')) {
@@ -55,7 +55,7 @@ function readHeader(name: string, text: string): Map<string, string> {
     const [, key = '', value = ''] = /^-- ?([a-z-]+): *(.*?) *$/.exec(line) ?? [];
     const pattern = HEADERS[key];
     if (!pattern) continue;
-    if (!pattern.test(value)) throw new Error(`${name}: "${value}" is no value of "${key}"`);
+    if (!pattern.test(value)) throw new Error(`${name}: "${value}" is not a value of "${key}"`);
     header.set(key, value);
   }
   return header;

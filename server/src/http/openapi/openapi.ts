@@ -34,7 +34,7 @@ export async function describePublicApi(catalog: Catalog, at: Date): Promise<obj
   return withCatalog(withComponents(document), catalog);
 }
 
-/** Of tasks, any model can be read: also one that is hidden or retired. */
+/** With added models, any text can be a task's model: it may be a hidden or retired one. */
 function withCatalog(document: object, catalog: Catalog): object {
   if (catalog.models.length > BUILT_IN.models.length) {
     delete Object(document).components.schemas.VideoTask.properties.model.enum;

@@ -91,7 +91,7 @@ function writeCursor(position: string): string {
   return Buffer.from(position).toString('base64url');
 }
 
-/** Empty if the text is no base64url, so that the list refuses it. */
+/** Empty if the text is not base64url, so that the list refuses it. */
 function positionOf(cursor: string): string {
   const position = Buffer.from(cursor, 'base64url').toString();
   return writeCursor(position) === cursor ? position : '';

@@ -147,7 +147,7 @@ function isOffered(choice: PosterChoice, frame: Frame, atSeconds: number): boole
   }
 }
 
-/** If only keyframes were decoded, a plain area is no poster: a frame after it may be better. */
+/** Keyframes alone that show a plain area give no poster: a frame after them may be better. */
 async function posterOf(
   choice: PosterChoice | null,
   frames: DecodedFrames,

@@ -12,7 +12,7 @@ import { performAction, recordAction } from '../actions.ts';
 import { ACCOUNT, flag, OF_ACCOUNT, optional, orNone, text, time, whole } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
 
-const KEY = text('The id of the key; it is no secret.', { word: 'KEY_ID' });
+const KEY = text('The id of the key; it is not secret.', { word: 'KEY_ID' });
 const NAME = text('A name, so that people can tell keys apart.', { word: 'N' });
 const CAP = whole('Credits that its creates may spend in a calendar month (UTC).', {
   word: 'CREDITS',

@@ -9,7 +9,7 @@ import { performAction } from '../actions.ts';
 import { choiceOf, type Field, optional, text, time } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
 
-/** A text that is parsed. */
+/** A text field whose value is what `parse` makes of the text. */
 function parsed<Value>(
   field: Field<string>,
   parse: (given: string, refuse: (bound: string) => never) => Value,

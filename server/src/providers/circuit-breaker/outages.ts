@@ -150,7 +150,7 @@ export interface CreateClosures {
 
 const OF_PROVIDER = closuresOfCreate('$1');
 
-/** The same, where the admission has not read it. */
+/** Reads the same, for a create whose admission has not read it. */
 export const readCreateClosures = firstRow<CreateClosures>(
   'outage_of_create',
   `select ${OF_PROVIDER.columns} from (values (1)) one (row) ${OF_PROVIDER.joins}`,

@@ -22,6 +22,6 @@ export function readOpenRouterSettings(env: Environment) {
 /** An account at OpenRouter, as its adapter uses it. */
 export interface OpenRouter extends OpenRouterSettings {
   api: Api;
-  /** Of every call to the base URL's own host. */
+  /** For every call to the base URL's own host. */
   headers: { authorization: string };
 }

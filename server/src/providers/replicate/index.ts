@@ -26,7 +26,7 @@ export const replicate: ProviderDefinition<ReplicateSettings> = {
   create: createReplicate,
 };
 
-/** Without Replicate's own client, because it retries a create by itself. */
+/** Does not use Replicate's own client, because it retries a create by itself. */
 export function createReplicate(settings: ReplicateSettings, deps: RemoteDeps): Adapter {
   const { baseUrl, apiToken, models } = settings;
   const api = openApi(deps, { headers: { authorization: `Bearer ${apiToken}` } });

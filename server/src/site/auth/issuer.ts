@@ -128,7 +128,7 @@ export function nextPath(asked: string | undefined): string {
   const url = asked?.startsWith('/') ? URL.parse(asked, base) : null;
   if (url?.origin !== base || url.username !== '') return '/';
   const path = url.pathname + url.search + url.hash;
-  // What remains of /.//other.example would be another site's URL.
+  // The path of /.//other.example is //other.example, which would lead to that host.
   return path.startsWith('//') || /^\/auth(\/|$)/.test(path) ? '/' : path;
 }
 

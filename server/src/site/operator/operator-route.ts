@@ -39,7 +39,7 @@ export function operatorRead<Url extends `/${string}`, Query extends TProperties
   });
 }
 
-/** Turns a UsageError into an `invalid_request`; of a read of one item, into a `not_found`. */
+/** Turns a UsageError into an `invalid_request`, or for a read of one item into a `not_found`. */
 export async function explained<Result>(
   work: () => Promise<Result>,
   { words = [], reason }: Pick<Verb, 'words' | 'reason'>,

@@ -38,7 +38,7 @@ export function openS3Client(
     requestHandler: {
       connectionTimeout: CONNECT_MS,
       requestTimeout: RESPONSE_MS,
-      socketTimeout: 0, // a slow reader of a body is no fault of the store
+      socketTimeout: 0, // a slow reader of a body is not the store's fault
       throwOnRequestTimeout: true,
     },
     logger: SILENT,

@@ -12,8 +12,6 @@ import { UsageError } from '../kernel/errors.ts';
 import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
 import { readIsoTime } from '../kernel/text/iso-time.ts';
-import { ALL_DURATIONS } from './catalog.ts';
-import { MODES, REQUEST_RATIOS } from './models.ts';
 import { FILE_IS_READ, lockModels, type ModelWish, NAME_SHAPE, setModel } from './set-model.ts';
 
 /** The models of MODELS_FILE. */
@@ -55,7 +53,7 @@ export function parseModelsFile(text: string): ModelsFile {
     if (text !== undefined && !from) {
       throw new UsageError(`/${i}/from must be a time such as 2030-01-31T00:00:00Z`);
     }
-    return { name, wish: { ...defaultsOf(name), ...model, from } };
+    return { name, wish: { reference_price: {}, ...model, from } };
   });
   return { models, digest: createHash('sha256').update(JSON.stringify(json)).digest('hex') };
 }
@@ -76,20 +74,6 @@ function firstFault(json: unknown): string {
   return keyword === 'enum'
     ? `${place} must be one of ${Object.values(params)}`
     : `${place} ${message}`;
-}
-
-/** A file describes its models in full: what an entry leaves out is the default, not as before. */
-function defaultsOf(name: string): ModelWish {
-  return {
-    title: name,
-    modes: MODES,
-    durations: ALL_DURATIONS,
-    aspect_ratios: REQUEST_RATIOS,
-    sound: true,
-    seed: true,
-    state: 'offered',
-    reference_price: {},
-  };
 }
 
 const BEAT_SECONDS = 5;
@@ -147,12 +131,15 @@ export async function useModelsFile(
   });
   const stopping = new AbortController();
   const { signal } = stopping;
-  startInterval(BEAT_SECONDS, { name: 'the mark of MODELS_FILE', log, signal }, () =>
-    db.query(BEAT, values),
-  );
-  return () => {
+  let beat: Promise<unknown> = Promise.resolve();
+  startInterval(BEAT_SECONDS, { name: 'the mark of MODELS_FILE', log, signal }, () => {
+    beat = db.query(BEAT, values);
+    return beat;
+  });
+  return async () => {
     stopping.abort();
-    return forget(db, process);
+    await beat.catch(() => {}); // it would make the mark again
+    await forget(db, process);
   };
 }
 

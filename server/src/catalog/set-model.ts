@@ -54,9 +54,11 @@ export async function setModel(
   await requireOwner(tx, before, source);
   const at = new Date(await readClockMs(tx));
   const dropped: Dropped = {};
-  const definition = definitionOf(name, wish, before, dropped);
+  // A file describes its models in full: what an entry leaves out is the default, not as before.
+  const base = source === 'file' ? undefined : before;
+  const definition = definitionOf(name, wish, base, dropped);
   const rates = newRates(wish, before, { at, dropped });
-  const state = wish.state ?? before?.state ?? 'offered';
+  const state = wish.state ?? base?.state ?? 'offered';
   const values = SET.values({ name, definition: jsonText(definition), state, source });
   const isSet = (await tx.query(SET, values)).length > 0;
   if (rates) await addPrice(tx, name, before ? (wish.from ?? null) : null, jsonText(rates));

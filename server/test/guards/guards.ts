@@ -22,6 +22,36 @@ function guards(file: string, test: string, ...rows: Row[]): Guard[] {
 
 /** Grouped by what they guard. A new guard gets its row beside its test. */
 export const GUARDS = [
+  // Models and prices
+  guards('catalog/price', 'catalog/price', [
+    'a price holds from its date on',
+    'findLast(({ from }) => from <= at)',
+    'findLast(() => true)',
+  ]),
+  guards('catalog/request', 'http/public/added-models', [
+    'a retired model is refused like an unknown',
+    " && model.state !== 'retired'",
+  ]),
+  guards('catalog/model-schema', 'http/public/added-models', [
+    'a hidden model can be named, and no list',
+    'allowedValues: offeredNames(catalog)',
+    'allowedValues',
+  ]),
+  guards('catalog/set-model', 'catalog/set-model', [
+    'a changed price is added, at least five',
+    ' >= Number(at) + NOTICE_SECONDS * 1000',
+    ' > 0',
+  ]),
+  guards('catalog/models-file', 'catalog/models-file', [
+    'processes share one file',
+    'await hasOther(tx, digest)',
+    'false',
+  ]),
+  guards('operator/audit', 'operator/audit', [
+    'the audit finds each damage',
+    'if (credits === expected) continue;',
+    'continue;',
+  ]),
   // Credits
   guards('ledger/reserve', 'ledger/lots', [
     'credits that have expired can’t be reserved',

@@ -99,6 +99,7 @@ export const OPERATIONS: Book = {
       'load',
     ].map(operations),
     'Watch and grow': [
+      'connections-and-routes',
       'metrics',
       'tracing',
       'performance',

@@ -138,7 +138,7 @@ export interface Provider {
   readonly identity: string;
   readonly capabilities: Capabilities;
   /**
-   * Whether it can make a request: model, mode, resolution, duration, ratio and references decide.
+   * Whether it can make the video: model, mode, resolution, duration, ratio and references decide.
    * A seed or sound that it has no field for does not. Left out: it can make all.
    * @param modelId as {@link JobSpec.providerModel}
    */

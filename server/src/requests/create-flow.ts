@@ -164,7 +164,7 @@ function defaultOf({ providerName }: CreateFlowDeps, { surface }: Binding): stri
 }
 
 /**
- * The connections that can make a request, the first to try first.
+ * The connections that can make the video, the first to try first.
  * @throws ApiError `invalid_request` if none can
  */
 function connectionsOf(

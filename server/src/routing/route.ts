@@ -23,8 +23,8 @@ export interface Route {
 }
 
 /**
- * The steps that can make a request, in the order in which they are tried. Empty: none can.
- * @param deps.canServe whether the connection exists and its adapter can make the request
+ * The steps that can make the video, in the order in which they are tried. Empty: none can.
+ * @param deps.canServe whether the connection exists and its adapter can make the video
  * @param deps.random 0 (included) to 1, as Math.random
  */
 export function stepsFor(

@@ -38,7 +38,7 @@ export function createRouting(deps: {
       await refresh();
       startInterval(FOLLOW_SECONDS, { name: 'following routes', log, signal }, refresh);
     },
-    /** The names of the connections that can make a request, the first to try first. */
+    /** The names of the connections that can make the video, the first to try first. */
     connectionsFor(request: GenerationRequest): string[] {
       const choice = { canServe: canServe(request), random: Math.random };
       const steps = stepsFor(routeOf(request.model), request, choice);

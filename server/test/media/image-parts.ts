@@ -45,7 +45,7 @@ export function pngOf(parts: PngParts): Buffer {
 
 /** One EXIF entry: its tag, type, count and value, in hexadecimal. */
 export const EXIF_ORIENTATION_6 = '0112000300000001' + '00060000';
-/** An entry whose type does not exist and whose value lies past the end. */
+/** An entry whose type does not exist and whose value is past the end. */
 export const EXIF_FAULTY = '010fffff7fffffff' + '7fffff00';
 
 /** EXIF data with these entries, as big-endian TIFF. */

@@ -21,7 +21,7 @@ const SHARED = SOURCES.filter((name) => name.startsWith('../'));
 async function copyPages(to: string): Promise<string> {
   const skipped = ['dist', 'node_modules', 'tsconfig.json'].map((name) => path.join(CONSOLE, name));
   await cp(CONSOLE, to, { recursive: true, filter: (name) => !skipped.includes(name) });
-  // Also for the packing of the clients, which lies beside.
+  // Also for the packing of the clients, which is beside.
   await symlink(path.join(CONSOLE, '../node_modules'), path.join(to, '../node_modules'));
   for (const name of SHARED) {
     await cp(path.join(CONSOLE, name), path.join(to, name), { recursive: true });

@@ -14,7 +14,7 @@ import { type VerbDeps, verb } from '../verb/verb.ts';
 /** Longer than a provider may wait before it fetches an input: two days. */
 const KEEP_HOURS = 72;
 
-const ON_SERVER = 'it belongs to who runs the servers';
+const ON_SERVER = 'it belongs to those who run the servers';
 
 export const SECRETS = {
   'secrets rotate': verb({
@@ -101,7 +101,7 @@ export const MIGRATE = {
 };
 
 /**
- * Ends the recovery of a database that was restored from a back-up or replaced by a replica. First,
+ * Ends the recovery of a database that was restored from a backup or replaced by a replica. First,
  * unless nothing was lost, it holds each task that may have been submitted in the time that the
  * database lost. Such a task is never resubmitted automatically.
  */

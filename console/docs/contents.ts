@@ -86,7 +86,15 @@ export const OPERATIONS: Book = {
   chapters: {
     Begin: [
       { slug: 'overview', file: 'docs/operators/README.md', short: 'Overview' },
-      ...['console', 'commands', 'sign-in', 'storage', 'outbound', 'upgrades'].map(operations),
+      ...[
+        'console',
+        'commands',
+        'connections-and-routes',
+        'sign-in',
+        'storage',
+        'outbound',
+        'upgrades',
+      ].map(operations),
     ],
     Money: ['models', 'billing', 'credits'].map(operations),
     'When something is wrong': [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { symlink } from 'node:fs/promises';
+import { mkdir, readdir, readlink, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
@@ -28,6 +28,17 @@ async function assertGoodput(load: UpgradeLoad, state: string): Promise<void> {
 
 const run = promisify(execFile);
 
+/** The packages of this tree, but the previous version's own workspaces. */
+async function linkPackages(folder: string): Promise<void> {
+  const packages = path.join(ROOT, 'node_modules');
+  await mkdir(folder);
+  for (const entry of await readdir(packages, { withFileTypes: true })) {
+    const here = path.join(packages, entry.name);
+    const target = entry.isSymbolicLink() ? await readlink(here) : here;
+    await symlink(target, path.join(folder, entry.name));
+  }
+}
+
 /** @returns the program of a commit, in a worktree beside this one's packages */
 async function checkOut(
   cleanup: AsyncDisposableStack,
@@ -45,7 +56,7 @@ async function checkOut(
   cleanup.defer(async () => {
     await run('git', ['worktree', 'remove', '--force', tree], { cwd: ROOT });
   });
-  await symlink(path.join(ROOT, 'node_modules'), path.join(tree, 'node_modules'));
+  await linkPackages(path.join(tree, 'node_modules'));
   return [path.join(tree, 'server/src/framewright.ts'), 'serve'];
 }
 

@@ -62,12 +62,14 @@ export async function notAccepted(
     submitRetrySeconds: number;
     cause: Record<string, unknown>;
     retryAfterSeconds?: number | undefined;
-    /** The connection that is tried next, at once; undefined: all were tried. */
+    /** The connection to try next, unless the task was held; undefined: all were tried. */
     next?: string | undefined;
   },
 ): Promise<StepResult> {
   const lock = await lockRefused(tx, task);
-  if (options.next !== undefined) return tryNext(tx, task, options.next, options.cause);
+  if (options.next !== undefined && task.phase === 'submitting') {
+    return tryNext(tx, task, options.next, options.cause);
+  }
   const fail = (error: NonNullable<Changes['error']>) =>
     move(tx, task, { to: 'failed', changes: { error }, cause: options.cause });
   // The messages name no provider: the cause may be the service's own, such as its storage.

@@ -8,6 +8,8 @@ import {
   sql,
   submitDeps,
 } from '../../test/task-fixtures.ts';
+import { currentAttempt } from '../attempts/attempts.ts';
+import { findJobOf } from '../attempts/find-job.ts';
 import { balances } from '../ledger/ledger.ts';
 import type { Entry } from '../providers/circuit-breaker/breaker.ts';
 import type { Provider, SubmitOutcome } from '../providers/provider.ts';
@@ -128,6 +130,31 @@ test('a task that no connection accepts fails with its refund; an announced one 
     assert.equal(round.last, 'postponed');
     const { provider, route_tried: tried, phase } = await readTask(db, announced.task.id);
     assert.deepEqual([provider, tried, phase], ['a', null, 'submitting']);
+  }
+});
+
+test('a held task whose sender learns late that it was refused is refunded, not sent elsewhere', async () => {
+  for (const reply of [NOT_SENT, BUSY]) {
+    const { task } = await makeSubmittingTask(fixture, { providerName: 'a' });
+    let isHeld = false;
+    const holdsMeanwhile: Provider['submit'] = async () => {
+      await sql(db, `update tasks set lease = lease + 1 where id = $1`, [task.id]);
+      const attempt = await currentAttempt(db, task.id);
+      assert.ok(attempt);
+      const find = async () => ({ kind: 'absent', proof: 'weak' }) as const;
+      const finder = submitDeps(fixture, { ...scriptedProvider({ find }), name: 'a' });
+      await findJobOf(finder, await readTask(db, task.id), attempt);
+      isHeld = (await readTask(db, task.id)).phase === 'held';
+      return reply;
+    };
+    const deps = {
+      ...submitDeps(fixture, { ...scriptedProvider({ submit: holdsMeanwhile }), name: 'a' }),
+      routing: { next: () => 'b', modelIdOf: () => undefined },
+    };
+    await submitTask(deps, task);
+    assert.ok(isHeld);
+    const { phase, error_code: code, provider } = await readTask(db, task.id);
+    assert.deepEqual([phase, code, provider], ['failed', 'not_accepted', 'a']);
   }
 });
 

@@ -109,7 +109,7 @@ export function instrumentedSteps(steps: Steps): Steps {
 
 /** Uses the database's times, so that tasks which move between processes are measured too. */
 function reportMove(before: Task, next: StepResult): void {
-  if (next === 'postponed') return;
+  if (next === 'postponed' || next.phase === before.phase) return;
   const { phase, updated_at: movedAt, created_at: createdAt, credits } = next;
   report('phase', { phase: before.phase, seconds: secondsBetween(before.updated_at, movedAt) });
   if (phase !== 'completed' && phase !== 'failed') return;

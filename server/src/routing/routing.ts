@@ -8,6 +8,8 @@ import { listRoutes } from './stored-routes.ts';
 
 const FOLLOW_SECONDS = 1;
 
+const UNROUTED: Route = { choice: 'order', steps: [] };
+
 export type Routing = ReturnType<typeof createRouting>;
 
 /** Which connections take a task: the routes, which all processes follow (decisions/0065). */
@@ -44,9 +46,12 @@ export function createRouting(deps: {
       const steps = stepsFor(routeOf(request.model), request, choice);
       return [...new Set(steps.map(({ connection }) => connection))];
     },
-    /** The next connection for a task that none of `tried` accepted; undefined: there is none. */
+    /**
+     * The next connection for a task that none of `tried` accepted; undefined: there is none, or its
+     * model has no route, so that the task stays where it is even if PROVIDER was changed.
+     */
     next(request: GenerationRequest, tried: readonly string[]): string | undefined {
-      const { choice, steps } = routeOf(request.model);
+      const { choice, steps } = routes.get(request.model) ?? UNROUTED;
       const left = steps.filter((step) => !tried.includes(step.connection));
       const regular = left.filter(({ share }) => share === undefined);
       const rest = { canServe: canServe(request), random: Math.random };

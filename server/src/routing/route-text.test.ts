@@ -26,6 +26,13 @@ test('steps are read as an operator writes them, and shown in the same way', () 
   assert.equal(formatSteps(steps), text);
 });
 
+test('a connection may have several ids of a model, for requests that differ', () => {
+  const text =
+    'fal model=owner/text modes=text-to-video seconds=4-8; fal modes=text-to-video seconds=9-15; ' +
+    'fal model=owner/image.v2 modes=image-to-video';
+  assert.equal(formatSteps(parseSteps(text, refuse)), text);
+});
+
 test('a mistake in a step says what is expected, and of which connection', () => {
   const mistakes = {
     '': /name of a connection/,
@@ -36,6 +43,11 @@ test('a mistake in a step says what is expected, and of which connection', () =>
     'ark weight=0': /weight=1 to 1000 for ark/,
     'ark share=101': /share=/,
     'ark model=a?b': /model=owner/,
+    'ark model=owner/../other': /model=owner/,
+    'ark model=..': /model=owner/,
+    'fal share=10 model=owner/new; fal': /fal twice only with other modes/,
+    'fal modes=text-to-video; ark; fal resolutions=4k': /fal twice/,
+    'fal seconds=4-8; fal seconds=8-15': /fal twice/,
     'ark modes=text': /modes=text-to-video/,
     'ark modes=': /modes=/,
     'ark resolutions=8k': /resolutions=480p/,

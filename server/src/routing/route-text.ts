@@ -5,10 +5,12 @@ import type { RouteStep } from './route.ts';
 type Refuse = (bound: string) => never;
 type Options = Omit<RouteStep, 'connection'>;
 
+/** No part of dots alone: in the path of a URL they traverse. */
+const MODEL_ID = /^(?!.*(?:^|\/)\.+(?:\/|$))[\w.:-]+(\/[\w.:-]+)*$/;
+
 /** What each option of a step sets, from its text. */
 const OPTIONS: Record<string, (text: string, refuse: Refuse) => Options> = {
-  model: (text, refuse) =>
-    /^[\w.:-]+(\/[\w.:-]+)*$/.test(text) ? { model_id: text } : refuse('model=owner/name'),
+  model: (text, refuse) => (MODEL_ID.test(text) ? { model_id: text } : refuse('model=owner/name')),
   weight: (text, refuse) => ({ weight: numberIn(text, 1, 1000) ?? refuse('weight=1 to 1000') }),
   share: (text, refuse) => ({ share: numberIn(text, 0.1, 100) ?? refuse('share=0.1 to 100') }),
   modes: (text, refuse) => ({ modes: listOf(MODES, text) ?? refuse(`modes=${MODES.join(',')}`) }),
@@ -23,7 +25,7 @@ const OPTIONS: Record<string, (text: string, refuse: Refuse) => Options> = {
  * @param refuse throws, with what is expected
  */
 export function parseSteps(text: string, refuse: Refuse): RouteStep[] {
-  return text.split(';').map((part) => {
+  const steps = text.split(';').map((part): RouteStep => {
     const [connection = '', ...options] = part.trim().split(/\s+/);
     if (!/^[a-z][a-z0-9-]{0,30}$/.test(connection)) {
       refuse('must be steps with the name of a connection each, separated by ";"');
@@ -37,6 +39,31 @@ export function parseSteps(text: string, refuse: Refuse): RouteStep[] {
     });
     return Object.assign({ connection }, ...read);
   });
+  const twice = steps.find((step, i) => steps.slice(0, i).some((other) => overlap(step, other)));
+  if (twice) {
+    refuse(
+      `must have ${twice.connection} twice only with other modes, resolutions or seconds: a task ` +
+        'keeps the name of its connection, not the step',
+    );
+  }
+  return steps;
+}
+
+/** Whether one request can meet the conditions of two steps of the same connection. */
+function overlap(a: RouteStep, b: RouteStep): boolean {
+  if (a.connection !== b.connection) return false;
+  const { min, max } = a.seconds ?? DURATION_SECONDS;
+  const other = b.seconds ?? DURATION_SECONDS;
+  return (
+    haveCommon(a.modes ?? MODES, b.modes ?? MODES) &&
+    haveCommon(a.resolutions ?? RESOLUTIONS, b.resolutions ?? RESOLUTIONS) &&
+    min <= other.max &&
+    other.min <= max
+  );
+}
+
+function haveCommon<Item>(a: readonly Item[], b: readonly Item[]): boolean {
+  return a.some((item) => b.includes(item));
 }
 
 /** The steps as {@link parseSteps} reads them. */

@@ -145,20 +145,22 @@ export const readCurrentAttempt = sharedWork<string, Attempt | undefined>({
 
 const TAKEN = statement(
   'attempt_taken_jobs',
-  `select job_id from attempts where provider = $1 and job_id = any($2)
+  `select job_id from attempts where provider = any($1) and job_id = any($2)
    union select job_id from orphan_jobs
-     where provider = $1 and job_id = any($2) and state = 'confirmed'`,
+     where provider = any($1) and job_id = any($2) and state = 'confirmed'`,
 );
 
 /** Which of these jobs belong to an attempt already, or are confirmed orphan jobs. */
-export async function takenJobs(db: Queryable, provider: string, jobIds: string[]) {
-  const rows = await db.query<{ job_id: string }>(TAKEN, [provider, jobIds]);
+export async function takenJobs(db: Queryable, providers: readonly string[], jobIds: string[]) {
+  const rows = await db.query<{ job_id: string }>(TAKEN, [providers, jobIds]);
   return new Set(rows.map((row) => row.job_id));
 }
 
-const overlapsAnother = whether<[attemptId: string, withinSeconds: number]>(
+const overlapsAnother = whether<
+  [attemptId: string, withinSeconds: number, providers: readonly string[]]
+>(
   'attempt_overlapping',
-  `select from attempts mine join attempts other on other.provider = mine.provider
+  `select from attempts mine join attempts other on other.provider = any($3)
      and other.id <> mine.id
      and (other.state in ('in_flight', 'unknown')
        or (other.state = 'absent' and other.outcome_by in ('operator', 'assumption')))
@@ -171,17 +173,19 @@ const overlapsAnother = whether<[attemptId: string, withinSeconds: number]>(
 const MAX_CLOCK_DIFFERENCE_SECONDS = 150;
 
 /**
- * Whether another attempt may own a job that looks like this attempt's: sent to the same provider
- * at about the same time, in flight, unknown, or absent only by an operator's decision or policy.
- * The job specs are not compared, because each adapter compares jobs in its own way.
+ * Whether another attempt may own a job that looks like this attempt's: sent to one of these
+ * connections at about the same time, in flight, unknown, or absent only by an operator's decision
+ * or policy. The job specs are not compared, because each adapter compares jobs in its own way.
  * @param submitTimeoutSeconds how long after `send_before` a submit may still create a job
  */
 export function hasOverlappingAttempt(
   db: Queryable,
   attemptId: string,
   submitTimeoutSeconds: number,
+  providers: readonly string[],
 ): Promise<boolean> {
-  return overlapsAnother(db, attemptId, submitTimeoutSeconds + MAX_CLOCK_DIFFERENCE_SECONDS);
+  const withinSeconds = submitTimeoutSeconds + MAX_CLOCK_DIFFERENCE_SECONDS;
+  return overlapsAnother(db, attemptId, withinSeconds, providers);
 }
 
 /** Replaces a wrong job id that an operator gave. */

@@ -66,9 +66,11 @@ export const namedJobs = query<[attemptId: string], NamedJob>(
 );
 
 /** Whether a callback to another attempt's callback URL named the job. */
-export const isNamedForOtherAttempt = whether<[attemptId: string, provider: string, jobId: string]>(
+export const isNamedForOtherAttempt = whether<
+  [attemptId: string, providers: readonly string[], jobId: string]
+>(
   'evidence_named_for_other',
-  `select from evidence e join attempts a on a.id = e.attempt_id and a.provider = $2
+  `select from evidence e join attempts a on a.id = e.attempt_id and a.provider = any($2)
    where e.source = 'callback' and e.finding->>'job' = $3 and e.attempt_id <> $1 limit 1`,
 );
 

@@ -112,6 +112,34 @@ test('a job found by likeness is adopted only if no other attempt can own it', a
   assert.equal(await phaseAfterFind(again, providerWith({}, found)), 'generating');
 });
 
+test('a job found by likeness is not adopted if an attempt at another connection of the kind can own it', async () => {
+  const found = { kind: 'found', jobId: 'job-of-account', by: 'likeness' } as const;
+  const sameKind = ['scripted', 'scripted-2'];
+  const moveAttempt = (id: string) =>
+    sql(db, `update attempts set provider = 'scripted-2' where id = $1`, [id]);
+  const find = (held: Task, by: Provider) => phaseAfterFind(held, { ...by, sameKind } as Provider);
+  await freezeClock(db, 12_000);
+  const first = await makeHeldTask(fixture);
+  const second = await makeHeldTask(fixture);
+  await moveAttempt(second.attempt.id);
+  assert.equal(await find(first.held, providerWith({}, found)), 'held');
+  await callback(first.attempt, report('job-of-account', true));
+  await freezeClock(db, 14_000);
+  const third = await makeHeldTask(fixture);
+  await moveAttempt(third.attempt.id);
+  assert.equal(await find(third.held, providerWith({}, found)), 'held', 'named for the first');
+  assert.equal(await phaseAfterFind(await readTask(db, first.held.id)), 'generating');
+  let taken: Set<string> | undefined;
+  const listing = scriptedProvider({
+    find: async ({ takenJobIds }) => {
+      taken = await takenJobIds(['job-of-account', 'job-free']);
+      return ABSENT;
+    },
+  });
+  await find(third.held, listing);
+  assert.deepEqual([...(taken ?? [])], ['job-of-account']);
+});
+
 test('a job that a callback named for another attempt is not adopted by likeness', async () => {
   const found = { kind: 'found', jobId: 'job-named', by: 'likeness' } as const;
   await freezeClock(db, 20_000);

@@ -103,8 +103,10 @@ async function findOwnJob(deps: FindDeps, task: Task, attempt: Attempt): Promise
     const found = { callback: named.job_id, verified: named.verified };
     return { outcome: { kind: 'accepted', jobId: named.job_id }, by: 'callback', found };
   }
-  const found = await deps.providerOf(task).find(await findJobInput(deps, task, attempt));
-  if (found.kind === 'found' && (await isOwnJob(deps, attempt, found))) {
+  const provider = deps.providerOf(task);
+  const connections = provider.sameKind ?? [attempt.provider];
+  const found = await provider.find(await findJobInput(deps, task, attempt, connections));
+  if (found.kind === 'found' && (await isOwnJob(deps, attempt, { found, connections }))) {
     return { outcome: { kind: 'accepted', jobId: found.jobId }, by: 'find', found };
   }
   // The job that could not be read may be the attempt's own, so absence is not concluded.
@@ -119,11 +121,11 @@ type Found = Extract<FindOutcome, { kind: 'found' }>;
 async function isOwnJob(
   { db, submitTimeoutSeconds }: FindDeps,
   attempt: Attempt,
-  { jobId, by }: Found,
+  { found: { jobId, by }, connections }: { found: Found; connections: readonly string[] },
 ): Promise<boolean> {
   if (by === 'mark') return true;
-  if (await isNamedForOtherAttempt(db, attempt.id, attempt.provider, jobId)) return false;
-  return !(await hasOverlappingAttempt(db, attempt.id, submitTimeoutSeconds));
+  if (await isNamedForOtherAttempt(db, attempt.id, connections, jobId)) return false;
+  return !(await hasOverlappingAttempt(db, attempt.id, submitTimeoutSeconds, connections));
 }
 
 /**
@@ -139,7 +141,7 @@ async function findNamedJob(
 ): Promise<{ named?: NamedJob; failure?: unknown }> {
   const jobs = await namedJobs(deps.db, attempt.id);
   const ids = jobs.map((job) => job.job_id);
-  const taken = await takenJobs(deps.db, attempt.provider, ids);
+  const taken = await takenJobs(deps.db, [attempt.provider], ids);
   let failure: unknown;
   for (const named of jobs) {
     if (taken.has(named.job_id)) continue;

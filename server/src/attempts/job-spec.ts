@@ -38,17 +38,21 @@ export async function jobSpecOf(
   };
 }
 
-/** What a provider needs to find the attempt's job. */
+/**
+ * What a provider needs to find the attempt's job.
+ * @param connections whose jobs the provider may list too
+ */
 export async function findJobInput(
   deps: JobSpecDeps,
   task: Task,
   attempt: Attempt,
+  connections: readonly string[],
 ): Promise<FindJobInput> {
   const sendBeforeMs = attempt.now_ms - attempt.seconds_since_deadline * 1000;
   const latestMs = sendBeforeMs + deps.submitTimeoutSeconds * 1000;
   return {
     jobSpec: await jobSpecOf(deps, task, attempt),
     sentBetween: { from: attempt.created_at_ms, to: Math.min(latestMs, attempt.now_ms) },
-    takenJobIds: (jobIds) => takenJobs(deps.db, attempt.provider, jobIds),
+    takenJobIds: (jobIds) => takenJobs(deps.db, connections, jobIds),
   };
 }

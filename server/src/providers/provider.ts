@@ -179,6 +179,11 @@ export interface HostedProvider extends Provider {
   readonly assumeAbsentAfterHours?: number | undefined;
   /** How many reads the rate budget allows within the next second. Left out without a budget. */
   nearReads?(): Promise<number>;
+  /**
+   * The names of all connections of its kind, its own too: they may share an account, and then a
+   * list of jobs shows those of all. Left out: only its own.
+   */
+  readonly sameKind?: readonly string[];
 }
 
 /** The provider no longer has the result, or the guarded fetch refuses it for good. */

@@ -90,7 +90,9 @@ export async function createProviders(
 ): Promise<Map<string, HostedProvider>> {
   const providers = new Map<string, HostedProvider>();
   for (const one of configured) {
-    providers.set(one.name, await namingConnection(one, () => createProvider(one, deps)));
+    const provider = await namingConnection(one, () => createProvider(one, deps));
+    const sameKind = configured.filter(({ kind }) => kind === one.kind).map(({ name }) => name);
+    providers.set(one.name, { ...provider, sameKind });
   }
   return providers;
 }

@@ -151,7 +151,7 @@ export const GUARDS = [
     ['a callback does not adopt ', 'if (taken.has(named.job_id)) continue;'],
     [
       'a job that a callback named for another',
-      'await isNamedForOtherAttempt(db, attempt.id, attempt.provider, jobId)',
+      'await isNamedForOtherAttempt(db, attempt.id, connections, jobId)',
       'false',
     ],
   ),

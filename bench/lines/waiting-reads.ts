@@ -6,7 +6,7 @@ import { quantilesOf } from '../load.ts';
 import { cpuSeconds, residentMemory } from '../process-usage.ts';
 
 export const WAITING_READS = 2000;
-/** Fewer than a key has places. */
+/** Fewer than may wait per key (server/src/tasks/waiting.ts). */
 const READS_OF_KEY = 15;
 const SETTLE_SECONDS = 3;
 const QUIET_SECONDS = 6;

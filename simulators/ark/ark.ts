@@ -27,7 +27,7 @@ const HAS_ENDED = new Set(['succeeded', 'failed', 'expired']);
 
 /** Source: Ark's page about creating a task: 5 s to acknowledge, then up to 3 retries. */
 const CALLBACK_RULES = { timeoutSeconds: 5, retries: 3, retrySeconds: 1 };
-/** No callback tells of the last. */
+/** No callback reports `cancelled`. */
 const ENDS = new Set([...HAS_ENDED, 'cancelled']);
 
 interface Ark extends Jobs<ArkTask> {

@@ -22,7 +22,7 @@ export function invalid(message: string, code?: string): StripeRefusal {
   });
 }
 
-/** @param param of the call that names the object; undefined: its path does */
+/** @param param the parameter that names the object; undefined: the path names it */
 export function noSuch(kind: string, id: string, param?: string): StripeRefusal {
   return new StripeRefusal(param === undefined ? 404 : 400, {
     type: 'invalid_request_error',

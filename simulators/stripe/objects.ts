@@ -31,7 +31,7 @@ export interface Coupon {
   amount?: number;
   /** Whether the amount of a proration is without the discount, beside `discount_amounts`. */
   itemized: boolean;
-  /** Whether it is one of the subscription's item; otherwise it is one of the customer. */
+  /** Whether it belongs to the subscription's item; otherwise it belongs to the customer. */
   isOfItem?: boolean;
 }
 

@@ -217,14 +217,14 @@ export function openDispute(
   return dispute;
 }
 
-/** Inquiries take nothing, and what was prevented took it when it was opened, or not at all. */
+/** Inquiries take no money. A prevented dispute took it when it was opened, or not at all. */
 function isWithdrawn(status: DisputeStatus): boolean {
   return !status.startsWith('warning_') && status !== 'won' && status !== 'prevented';
 }
 
 const ENDS: readonly DisputeStatus[] = ['won', 'lost', 'warning_closed', 'prevented'];
 
-/** The next step of a dispute: an inquiry becomes a chargeback, one that was lost is appealed. */
+/** The next step of a dispute: an inquiry becomes a chargeback, a lost chargeback is appealed. */
 export function moveDispute(state: State, disputeId: string, status: DisputeStatus): void {
   const dispute = state.get('dispute', disputeId);
   dispute.status = status;

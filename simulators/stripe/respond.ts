@@ -34,7 +34,7 @@ export function openModes(emit: Emit) {
       latest = key;
       return found;
     },
-    /** The one that has an object; without one, that of the latest call. */
+    /** The account and mode that have this object; if none have it, those of the latest call. */
     having(id: string | undefined): Mode {
       const found = [...modes.values()].find(({ state }) => state.find(id ?? '') !== undefined);
       return found ?? this.of(latest);

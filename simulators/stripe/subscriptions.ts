@@ -73,7 +73,7 @@ function credited(subscription: Subscription, period: Period): InvoiceLine {
   return lineOf({ price, quantity, amount, off, period, coupon, proration: true });
 }
 
-/** Discounts what the customer's invoices have from now on; undefined: nothing any more. */
+/** Sets the discount of the customer's invoices from now on; undefined: none any more. */
 export function setCoupon(
   state: State,
   customerId: string,
@@ -121,7 +121,7 @@ function invoice(
     payments: { object: 'list', data: [] },
   });
   made.hosted_invoice_url = `${state.baseUrl}/receipts/${made.id}`;
-  // Nobody is charged for what an unpaid subscription costs further: its invoices stay drafts.
+  // An unpaid subscription is not charged any more: its further invoices stay drafts.
   if (subscription.status === 'unpaid') made.status = 'draft';
   else payInvoice(state, made);
   return made;

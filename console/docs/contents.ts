@@ -86,15 +86,7 @@ export const OPERATIONS: Book = {
   chapters: {
     Begin: [
       { slug: 'overview', file: 'docs/operators/README.md', short: 'Overview' },
-      ...[
-        'console',
-        'commands',
-        'connections-and-routes',
-        'sign-in',
-        'storage',
-        'outbound',
-        'upgrades',
-      ].map(operations),
+      ...['console', 'commands', 'sign-in', 'storage', 'outbound', 'upgrades'].map(operations),
     ],
     Money: ['models', 'billing', 'credits'].map(operations),
     'When something is wrong': [

@@ -76,9 +76,17 @@ export type FindOutcome =
 /** Where the result can be fetched, in the provider's own format. Stored with the task as JSON. */
 export type OutputReference = Record<string, string>;
 
+/** What the provider reports that it charges the operator for a job. */
+export interface JobCost {
+  /** An exact decimal, such as `0.1312`. */
+  amount: string;
+  /** Three letters, such as usd. */
+  currency: string;
+}
+
 export type JobStatus =
   | { kind: 'working' }
-  | { kind: 'succeeded'; output: OutputReference }
+  | { kind: 'succeeded'; output: OutputReference; cost?: JobCost }
   | {
       kind: 'failed';
       code: 'provider_failed' | 'content_refused' | 'generation_expired';
@@ -88,6 +96,7 @@ export type JobStatus =
       cause?: string;
       /** Whether the provider charges the operator for the job; null if it does not say. */
       billed: boolean | null;
+      cost?: JobCost;
     }
   /** The provider does not know the job, or does not know it any more. */
   | { kind: 'missing' };

@@ -13,7 +13,7 @@ import { jsonText } from '../database/json-text.ts';
 import { sharedWork } from '../database/shared-work.ts';
 import { settle } from '../ledger/ledger.ts';
 import { type TaskCredits, TEST_SURFACE } from '../ledger/transfer.ts';
-import type { OutputReference } from '../providers/provider.ts';
+import type { JobCost, OutputReference } from '../providers/provider.ts';
 import { markForDeletion } from '../storage/objects.ts';
 import { EVENTS_OF_MOVED } from '../webhooks/events.ts';
 import {
@@ -54,6 +54,7 @@ export interface Changes {
   error?: { code: FailureCode; message: string; details?: Record<string, unknown> };
   /** Whether the provider charges for the failed job; omitted if that is not known. */
   providerBilled?: boolean;
+  jobCost?: JobCost;
 }
 
 export interface Move {
@@ -80,12 +81,13 @@ const MOVE = statement(
   `with given as materialized (
      select g.id, g."from", g.lease, g."to", g.held_cause, g.aspect_ratio, g.inputs,
        g.provider_output, g.output_object_id, g.output_facts, g.error_code, g.error_message,
-       g.error_details, g.provider_billed, g.cause, g.delay_seconds, g.seen_at
+       g.error_details, g.provider_billed, g.job_cost, g.job_cost_currency, g.cause,
+       g.delay_seconds, g.seen_at
      from jsonb_to_recordset($2::jsonb) as g (id text, "from" text, lease bigint, "to" text,
        held_cause text, aspect_ratio text, inputs jsonb, provider_output jsonb,
        output_object_id text, output_facts jsonb, error_code text, error_message text,
-       error_details jsonb, provider_billed boolean, cause jsonb, delay_seconds float8,
-       seen_at float8)),
+       error_details jsonb, provider_billed boolean, job_cost numeric, job_cost_currency text,
+       cause jsonb, delay_seconds float8, seen_at float8)),
    moved as (
      update tasks set
        phase = given."to", held_cause = given.held_cause,
@@ -96,6 +98,8 @@ const MOVE = statement(
        output_facts = coalesce(given.output_facts, tasks.output_facts),
        error_code = given.error_code, error_message = given.error_message,
        error_details = given.error_details, provider_billed = given.provider_billed,
+       job_cost = coalesce(given.job_cost, tasks.job_cost),
+       job_cost_currency = coalesce(given.job_cost_currency, tasks.job_cost_currency),
        accepted_at = case when given."to" = 'generating'
          then coalesce(tasks.accepted_at, clock_now()) else tasks.accepted_at end,
        outcome_holds = tasks.outcome_holds
@@ -157,7 +161,7 @@ export async function move(tx: Transaction, task: Task, step: Move): Promise<Tas
 
 function moveValues({ task, step }: Step): object {
   const { to, changes = {}, cause, delaySeconds = 0 } = step;
-  const { error } = changes;
+  const { error, jobCost } = changes;
   return {
     id: task.id,
     from: task.phase,
@@ -173,6 +177,8 @@ function moveValues({ task, step }: Step): object {
     error_message: error?.message,
     error_details: error?.details,
     provider_billed: changes.providerBilled,
+    job_cost: jobCost?.amount,
+    job_cost_currency: jobCost?.currency,
     cause,
     delay_seconds: delaySeconds,
     seen_at: task.now_seconds,

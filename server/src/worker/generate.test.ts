@@ -173,6 +173,30 @@ test('a job that the provider refuses after it was accepted fails its task; whet
   }
 });
 
+test('what a provider reports that a job cost is recorded exactly, however the job ended', async () => {
+  const failure = { code: 'provider_failed', message: 'No.', billed: true } as const;
+  const ends: [JobStatus, object][] = [
+    [
+      { kind: 'succeeded', output: {}, cost: { amount: '0.1312', currency: 'usd' } },
+      { job_cost: '0.1312', job_cost_currency: 'usd' },
+    ],
+    [
+      { kind: 'failed', ...failure, cost: { amount: '1e-7', currency: 'usd' } },
+      { job_cost: '0.0000001', job_cost_currency: 'usd' },
+    ],
+    [
+      { kind: 'succeeded', output: {} },
+      { job_cost: null, job_cost_currency: null },
+    ],
+  ];
+  for (const [status, recorded] of ends) {
+    const task = await generatingTask(60);
+    await generate(depsThatRead(status), task);
+    const text = 'select job_cost, job_cost_currency from tasks where id = $1';
+    assert.deepEqual(await sql(db, text, [task.id]), [recorded]);
+  }
+});
+
 test('an operator can replace a wrong job id that an operator gave', async () => {
   await freezeClock(db, 0);
   const { held } = await makeHeldTask(fixture);

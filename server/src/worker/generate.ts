@@ -5,7 +5,13 @@ import { type Database, isDatabaseUnavailable } from '../database/database.ts';
 import type { Measurer } from '../media/measure.ts';
 import type { JobStatus, Provider } from '../providers/provider.ts';
 import type { Task } from '../tasks/task.ts';
-import { type Move, moveNow, postpone, type StepResult } from '../tasks/transitions.ts';
+import {
+  type Changes,
+  type Move,
+  moveNow,
+  postpone,
+  type StepResult,
+} from '../tasks/transitions.ts';
 import type { JobTimes } from './job-times.ts';
 
 export interface GenerateDeps {
@@ -140,11 +146,7 @@ async function nextMove(
   const isCancelled =
     cancel?.state === 'accepted' || (cancel?.state === 'requested' && status.kind === 'failed');
   if (!isCancelled) return afterJob(status, jobId);
-  const billed = status.kind === 'failed' ? status.billed : null;
-  const changes = {
-    error: CANCELLED_ERROR,
-    ...(billed === null ? {} : { providerBilled: billed }),
-  };
+  const changes = { error: CANCELLED_ERROR, ...chargeOf(status) };
   const by = { cancelled: true, cancelled_by: cancel.requested_by };
   return { to: 'failed', changes, cause: { job: jobId, ...by, ...status } };
 }
@@ -152,17 +154,30 @@ async function nextMove(
 function afterJob(status: JobStatus, job: string): Move {
   switch (status.kind) {
     case 'succeeded':
-      return { to: 'archiving', changes: { providerOutput: status.output } };
+      return {
+        to: 'archiving',
+        changes: { providerOutput: status.output, ...chargeOf(status) },
+      };
     case 'failed': {
       const error = { code: status.code, message: status.message };
-      const billed = status.billed === null ? {} : { providerBilled: status.billed };
-      return { to: 'failed', changes: { error, ...billed }, cause: { job, ...status } };
+      const changes = { error, ...chargeOf(status) };
+      return { to: 'failed', changes, cause: { job, ...status } };
     }
     case 'missing':
       return heldFor(job, 'the provider does not know the job any more');
     case 'working':
       return heldFor(job, 'the provider works on the job for longer than its own limit');
   }
+}
+
+/** What the provider says about the cost of an ended job. */
+function chargeOf(status: JobStatus): Pick<Changes, 'jobCost' | 'providerBilled'> {
+  if (status.kind !== 'succeeded' && status.kind !== 'failed') return {};
+  const billed = status.kind === 'failed' ? status.billed : null;
+  return {
+    ...(status.cost ? { jobCost: status.cost } : {}),
+    ...(billed === null ? {} : { providerBilled: billed }),
+  };
 }
 
 function heldFor(job: string, reason: string): Move {

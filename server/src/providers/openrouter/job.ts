@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { type OutputDeps, openOutputAt } from '../kit/open-output.ts';
 import { CONTENT_FAULT, EXPIRED, FAILED, type JobFault, truncate } from '../kit/outcomes.ts';
-import type { JobStatus, OutputReference } from '../provider.ts';
+import type { JobCost, JobStatus, OutputReference } from '../provider.ts';
 import { isContent, openRouterCause, openRouterErrorIn } from './errors.ts';
 import type { OpenRouter } from './settings.ts';
 
@@ -31,7 +31,7 @@ export async function readOpenRouterJob(account: OpenRouter, jobId: string): Pro
 function statusOf(job: Job, url: string): JobStatus {
   switch (job.status) {
     case 'completed':
-      return { kind: 'succeeded', output: { url: linkIn(job, url) } };
+      return { kind: 'succeeded', output: { url: linkIn(job, url) }, ...costIn(job) };
     case 'failed':
       return ended(job, isContent(String(job.error)) ? CONTENT_FAULT : FAILED);
     case 'cancelled':
@@ -50,11 +50,23 @@ function linkIn({ unsigned_urls: links }: Job, url: string): string {
   return given ?? `${url}/content?index=0`;
 }
 
-/** OpenRouter does not say whether it charges for failures; a job may have a cost in USD. */
-function ended({ status, error, usage }: Job, fault: JobFault): JobStatus {
-  const cause = truncate(`${status}: ${error ?? 'no details'}`);
-  const cost: unknown = Object(usage).cost;
-  return { kind: 'failed', ...fault, cause, billed: typeof cost === 'number' ? cost > 0 : null };
+/** OpenRouter does not say whether it charges for failures; a job may have a cost. */
+function ended(job: Job, fault: JobFault): JobStatus {
+  const cause = truncate(`${job.status}: ${job.error ?? 'no details'}`);
+  const { cost } = usageIn(job);
+  const billed = typeof cost === 'number' ? cost > 0 : null;
+  return { kind: 'failed', ...fault, cause, billed, ...costIn(job) };
+}
+
+/** In USD. With the operator's own key of a vendor, it leaves out what that vendor charges. */
+function costIn(job: Job): { cost?: JobCost } {
+  const { cost, is_byok: isOwnKey } = usageIn(job);
+  const isWhole = typeof cost === 'number' && cost >= 0 && isOwnKey !== true;
+  return isWhole ? { cost: { amount: String(cost), currency: 'usd' } } : {};
+}
+
+function usageIn({ usage }: Job): { cost?: unknown; is_byok?: unknown } {
+  return Object(usage);
 }
 
 /** On OpenRouter's own host, 401 and 403 are about the key, not about the video. */

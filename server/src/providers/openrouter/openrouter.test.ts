@@ -128,6 +128,26 @@ test('a failed job is billed if it has a cost, and not known to be without one',
   }
 });
 
+test('what a job costs is reported, unless another key pays for a part of it', async () => {
+  const costs = [
+    [
+      { cost: 0.1312, is_byok: false },
+      { amount: '0.1312', currency: 'usd' },
+    ],
+    [{ cost: 0 }, { amount: '0', currency: 'usd' }],
+    [{ cost: 0.01, is_byok: true }, undefined],
+    [{ cost: '0.1' }, undefined],
+    [{ cost: -1 }, undefined],
+    [undefined, undefined],
+  ] as const;
+  for (const status of ['completed', 'failed']) {
+    for (const [usage, cost] of costs) {
+      const ended = await read({ json: { status, usage } });
+      assert.deepEqual('cost' in ended ? ended.cost : undefined, cost);
+    }
+  }
+});
+
 async function download(url: string) {
   const video = await openRouterWith().openOutput({ url });
   return Buffer.concat(await Array.fromAsync(video)).toString();

@@ -13,7 +13,7 @@ const OWNERS = {
   providers: 'local_jobs pauses provider_outages provider_turns',
   accounts: `account_closings account_deletions accounts api_key_requests api_key_uses api_keys
     request_windows`,
-  routing: 'routes',
+  routing: 'routes terms',
   tasks: 'idempotency_keys task_history tasks',
   attempts: 'attempts cancel_requests evidence orphan_jobs',
   worker: 'clock_marks job_times workers',

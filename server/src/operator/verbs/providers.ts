@@ -27,10 +27,11 @@ export async function connectionNames(db: Queryable): Promise<string[]> {
   return [...PROVIDER_NAMES, ...others];
 }
 
-async function requireConnection(db: Queryable, name: string): Promise<void> {
+/** @param field the one that names it */
+export async function requireConnection(db: Queryable, field: string, name: string): Promise<void> {
   const names = await connectionNames(db);
   if (!names.includes(name)) {
-    throw new Refusal('provider', name, `must be one of ${names.join(', ')}`);
+    throw new Refusal(field, name, `must be one of ${names.join(', ')}`);
   }
 }
 
@@ -41,7 +42,7 @@ export const PROVIDERS = {
     reason: 'required',
     dialog: { title: 'Pause the provider', isDangerous: true },
     async run({ db }, { provider }, action) {
-      await requireConnection(db, provider);
+      await requireConnection(db, 'provider', provider);
       return performAction(db, action, { target: provider }, async (tx) => {
         const changed = await pause(tx, provider, action.reason ?? '');
         return { provider, state: 'paused', changed };
@@ -54,7 +55,7 @@ export const PROVIDERS = {
     reason: 'optional',
     dialog: { title: 'Resume the provider' },
     async run({ db }, { provider }, action) {
-      await requireConnection(db, provider);
+      await requireConnection(db, 'provider', provider);
       return performAction(db, action, { target: provider }, async (tx) => {
         const wasPaused = await endPause(tx, provider);
         const wasClosed = await resetOutage(tx, provider);

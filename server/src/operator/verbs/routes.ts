@@ -81,7 +81,7 @@ export async function showRoutes(db: Queryable) {
   });
 }
 
-async function requireModel(db: Queryable, model: string): Promise<void> {
+export async function requireModel(db: Queryable, model: string): Promise<void> {
   const names = (await readCatalog(db)).models.map(({ name }) => name);
   if (!names.includes(model))
     throw new Refusal('model', model, `must be one of ${names.join(', ')}`);

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { makeCustomer } from '../../../test/customer.ts';
+import { requestOf } from '../../../test/requests.ts';
+import {
+  bindingFor,
+  createTask,
+  openTaskFixture,
+  PRICE,
+  recordAccepted,
+  requestFor,
+  sql,
+} from '../../../test/task-fixtures.ts';
+import { parseCommandLine } from '../../cli/command-line.ts';
+import { printRows } from '../../cli/print.ts';
+import type { Costs } from '../listings/costs.ts';
+import { RowStream } from '../verb/verb.ts';
+
+const fixture = await openTaskFixture();
+const { db } = fixture;
+after(() => fixture.close());
+
+async function run(line: string, ...args: string[]): Promise<object> {
+  const parsed = await parseCommandLine([...line.split(' '), ...args]);
+  return Object(await parsed.run({ db }));
+}
+
+const setTerms = (line: string) => run(`terms set ${line}`, '--reason', 'invoice 7');
+
+async function listCosts(options: string): Promise<Costs[]> {
+  const result = await run(`costs list ${options}`);
+  assert.ok(result instanceof RowStream);
+  return (await Array.fromAsync(result.of.rows)) as Costs[];
+}
+
+interface Ended {
+  provider: string;
+  phase?: 'completed' | 'failed';
+  request?: object;
+  billed?: boolean;
+  cost?: [amount: string, currency: string];
+  promotional?: number;
+  surface?: string;
+  createdAt?: string;
+}
+
+const { accountId } = await makeCustomer(db, 100_000);
+
+/** An ended task of 5 s and 250 credits. */
+async function makeEnded(ended: Ended): Promise<void> {
+  const { provider, phase = 'completed', billed = null, cost = [null, null] } = ended;
+  const { promotional = 0, surface = 'api', createdAt = '2026-03-01T12:00:00Z' } = ended;
+  const request = requestOf({ prompt: 'A lighthouse', ...ended.request });
+  const checked = requestFor(bindingFor(accountId), request, PRICE, provider);
+  const { task } = await createTask(fixture.deps, checked);
+  await recordAccepted(db, task.id);
+  await sql(db, 'update attempts set created_at = $2 where task_id = $1', [task.id, createdAt]);
+  await sql(
+    db,
+    `update tasks set phase = $2, due_at = null, provider_billed = $3, job_cost = $4::numeric,
+       job_cost_currency = $5, promotional_credits = $6, surface = $7, created_at = $8,
+       output_object_id = case when $2 = 'completed' then 'obj_' || id end,
+       error_code = case when $2 = 'failed' then 'provider_failed' end
+     where id = $1`,
+    [task.id, phase, billed, ...cost, promotional, surface, createdAt],
+  );
+}
+
+const REFERENCES = {
+  mode: 'media-to-video',
+  reference_video_urls: ['https://example.com/a.mp4'],
+  reference_video_durations: [3],
+};
+
+/** What the tasks of a connection cost, and what is sold with them, at 0.01 for a credit. */
+const CASES: Record<string, [Ended[], Partial<Costs>]> = {
+  'by-terms': [
+    [{ provider: 'by-terms' }, { provider: 'by-terms', promotional: 100 }],
+    { tasks: 2, seconds: 10, credits: 500, cost: '1', revenue: '4', margin: '3' },
+  ],
+  'with-references': [
+    [{ provider: 'with-references', request: REFERENCES }],
+    { seconds: 5, cost: '0.4', revenue: '2.5', margin: '2.1' },
+  ],
+  failed: [
+    [
+      { provider: 'failed', phase: 'failed', billed: true },
+      { provider: 'failed', phase: 'failed', billed: false },
+      { provider: 'failed', phase: 'failed' },
+    ],
+    { tasks: 3, seconds: 0, credits: 0, cost: '0.5', revenue: '0', margin: '-0.5' },
+  ],
+  reported: [
+    [
+      { provider: 'reported', cost: ['0.55', 'usd'] },
+      { provider: 'reported', cost: ['0.5500000000001', 'usd'] },
+      { provider: 'reported', cost: ['0.44', 'usd'] },
+      { provider: 'reported', phase: 'failed', cost: ['0.1', 'usd'] },
+    ],
+    { tasks: 4, cost: '1.6400000000001', reported: 4, differing: 2 },
+  ],
+  'in-euros': [
+    [{ provider: 'in-euros', cost: ['3', 'eur'] }],
+    { currency: 'eur', cost: '3', reported: 1, differing: 0, revenue: null, margin: null },
+  ],
+  unknown: [
+    [{ provider: 'unknown' }],
+    { currency: null, credits: 250, cost: null, reported: 0, revenue: null, margin: null },
+  ],
+};
+
+test('a task costs what its provider reported, or what the terms say', async () => {
+  for (const [connection, [tasks]] of Object.entries(CASES)) {
+    if (connection !== 'unknown') {
+      await sql(
+        db,
+        `insert into terms (connection, model, resolution, price, reference_price, currency,
+           holds_from) values ($1, 'video-2.0-fast', '720p', 0.1, 0.05, 'usd', '2026-01-01Z')`,
+        [connection],
+      );
+    }
+    for (const task of tasks) await makeEnded(task);
+  }
+  await makeEnded({ provider: 'scripted', surface: 'test' });
+  const period = '--from 2026-03-01T00:00:00Z --until 2026-03-02T00:00:00Z';
+  const rows = await listCosts(`--per connection --credit-price usd=0.01 ${period}`);
+  assert.deepEqual(rows.map(({ group }) => group).sort(), Object.keys(CASES).sort());
+  for (const [connection, [, wanted]] of Object.entries(CASES)) {
+    const row = rows.find(({ group }) => group === connection);
+    assert.deepEqual({ ...row, ...wanted }, row, connection);
+  }
+  const groups = { day: '2026-03-01', model: 'video-2.0-fast', account: accountId };
+  for (const [by, group] of Object.entries(groups)) {
+    const listed = await listCosts(`--per ${by} ${period}`);
+    const shown = listed.map((row) => [row.group, row.currency, row.tasks]);
+    assert.deepEqual(shown, [
+      [group, 'eur', 1],
+      [group, 'usd', 10],
+      [group, null, 1],
+    ]);
+  }
+  assert.deepEqual(await listCosts('--per day'), [], 'of the last 30 days');
+});
+
+test('a job has the terms of its submit; later and corrected ones are kept', async () => {
+  const days = [1, 10, 20];
+  for (const day of days) {
+    await makeEnded({
+      provider: 'ark',
+      createdAt: `2026-04-${String(day).padStart(2, '0')}T12:00Z`,
+    });
+  }
+  const costs = async () => {
+    const rows = await listCosts('--from 2026-04-01T00:00:00Z --until 2026-05-01T00:00:00Z');
+    return rows.map(({ cost }) => cost);
+  };
+  assert.deepEqual(await costs(), [null, null, null]);
+  const steps = [
+    ['0.1 USD --from 2026-04-05T00:00:00Z', true, [null, '0.5', '0.5']],
+    ['0.2 usd --from 2026-04-15T00:00:00Z', true, [null, '0.5', '1']],
+    ['0.200 usd --from 2026-04-16T00:00:00Z', false, [null, '0.5', '1']],
+    ['0.3 usd --from 2026-04-15T00:00:00Z', true, [null, '0.5', '1.5']],
+    ['9 usd', true, [null, '0.5', '1.5']],
+  ] as const;
+  for (const [terms, changed, wanted] of steps) {
+    const set = await setTerms(`ark video-2.0-fast 720p ${terms}`);
+    assert.equal(Object(set).changed, changed, terms);
+    assert.deepEqual(await costs(), wanted, terms);
+  }
+  const listed = (await run('terms list')) as { connection: string; price: string }[];
+  const ofArk = listed.filter(({ connection }) => connection === 'ark');
+  assert.deepEqual(
+    ofArk.map(({ price }) => price),
+    ['9', '0.3', '0.2', '0.1'],
+  );
+});
+
+test('a credit is worth what it was sold for on average, in the currency of the cost', async () => {
+  await sql(
+    db,
+    `insert into offers (id, kind, name, credits, price, currency)
+     values ('pack', 'pack', 'Pack', 1000, 990, 'usd')`,
+  );
+  for (const [state, credits, price] of [
+    ['paid', 1000, 990],
+    ['paid', 3000, 2210],
+    ['pending', 1000, 1],
+  ]) {
+    await sql(
+      db,
+      `insert into orders (id, account_id, kind, offer_id, credits, price, currency, stripe_mode,
+         state) values ($1, $2, 'pack', 'pack', $3, $4, 'usd', 'test', $5)`,
+      [`ord_${state}_${price}`, accountId, credits, price, state],
+    );
+  }
+  const period = '--from 2026-03-01T00:00:00Z --until 2026-03-02T00:00:00Z';
+  const rows = await listCosts(`--per connection ${period}`);
+  const byTerms = rows.find(({ group }) => group === 'by-terms');
+  assert.deepEqual([byTerms?.revenue, byTerms?.margin], ['3.2', '2.2']);
+});
+
+test('costs are printed as CSV', async () => {
+  const line = 'costs list --csv --from 2026-04-10T00:00:00Z --until 2026-04-11T00:00:00Z';
+  const result = (await run(line)) as RowStream;
+  const text = (await Array.fromAsync(printRows(result, false))).join('').split(/\r?\n/);
+  assert.deepEqual(text, [
+    'group,currency,tasks,seconds,credits,cost,reported,differing,revenue,margin',
+    '2026-04-10,usd,1,5,250,0.5,0,0,2,1.5',
+    '',
+  ]);
+});
+
+test('terms and prices that make no sense are refused', async () => {
+  const refusals = {
+    'terms set nowhere video-2.0-fast 720p 1 usd': /connection.* must be one of/i,
+    'terms set ark video-9 720p 1 usd': /model.* must be one of/i,
+    'terms set ark video-2.0-fast 8k 1 usd': /resolution.* must be 480p/i,
+    'terms set ark video-2.0-fast 720p 1e3 usd': /must be a decimal/,
+    'terms set ark video-2.0-fast 720p -1 usd': /must be a decimal/,
+    'terms set ark video-2.0-fast 720p 1 dollars': /must have three letters/,
+    'terms set ark video-2.0-fast 720p 1 usd --reference-price x': /must be a decimal/,
+  };
+  for (const [line, expected] of Object.entries(refusals)) {
+    await assert.rejects(run(line, '--reason', 'because'), expected, line);
+  }
+  for (const price of ['usd', 'usd=', 'usd=-1', 'dollar=1', 'usd=0.01,eur']) {
+    await assert.rejects(run(`costs list --credit-price ${price}`), /must be such as usd=0.01/);
+  }
+});

@@ -1,0 +1,142 @@
+import { creditPrices } from '../../billing/credit-price.ts';
+import { RESOLUTIONS } from '../../catalog/models.ts';
+import type { Database } from '../../database/database.ts';
+import { listTerms, saveTerms } from '../../routing/terms.ts';
+import { performAction } from '../actions.ts';
+import { COST_GROUPS, type CostGroup, type Costs, listCosts } from '../listings/costs.ts';
+import { choiceOf, type Field, flag, optional, text, time } from '../verb/fields.ts';
+import { RowStream, verb } from '../verb/verb.ts';
+import { requireConnection } from './providers.ts';
+import { requireModel } from './routes.ts';
+
+const DECIMAL = /^\d{1,9}(\.\d{1,12})?$/;
+
+const PRICE = text('Units of the currency for each second of the output, such as 0.0525.', {
+  word: 'PRICE',
+  pattern: [DECIMAL, 'must be a decimal such as 0.0525'],
+});
+
+export const TERMS = {
+  'terms list': verb({
+    summary: 'List what each connection charges for a second, also from earlier or later dates',
+    fields: {},
+    run: ({ db }) => listTerms(db),
+  }),
+  'terms set': verb({
+    summary: 'Set what a connection charges you for each second of a model’s videos',
+    fields: {
+      connection: text('The connection.', { word: 'CONNECTION', max: 31 }),
+      model: text('The model.', { word: 'MODEL', max: 63 }),
+      resolution: choiceOf('The resolution of the output.', RESOLUTIONS, { word: 'RESOLUTION' }),
+      price: PRICE,
+      currency: text('Three letters, such as usd.', {
+        word: 'CURRENCY',
+        pattern: [/^[a-z]{3}$/i, 'must have three letters, such as usd'],
+      }),
+      reference_price: optional({
+        ...PRICE,
+        about:
+          'With reference videos: for each second of the output and of these; without it, PRICE ' +
+          'for the output alone.',
+      }),
+      from: optional(time('Jobs submitted from then on; it may be past. Without it, from now.')),
+    },
+    words: ['connection', 'model', 'resolution', 'price', 'currency'],
+    reason: 'required',
+    dialog: { title: 'Set the terms' },
+    async run({ db }, { from, currency, reference_price = null, ...given }, action) {
+      await requireConnection(db, 'connection', given.connection);
+      await requireModel(db, given.model);
+      const terms = { ...given, reference_price, currency: currency.toLowerCase() };
+      const details = { ...terms, from };
+      return performAction(db, action, { target: given.connection, details }, async (tx) => {
+        const changed = await saveTerms(tx, { ...terms, from });
+        return { ...terms, from: from ?? null, changed };
+      });
+    },
+  }),
+};
+
+const CREDIT_PRICES: Field<Map<string, number>> = {
+  ...text(
+    'What a credit is worth, such as usd=0.01; without it, the average price of paid orders in ' +
+      'the currency of the cost.',
+    { word: 'CUR=P' },
+  ),
+  read(given, refuse) {
+    const pairs = String(given)
+      .split(',')
+      .map((pair) => {
+        const [, currency = '', price = ''] = /^([a-z]{3})=(.+)$/i.exec(pair.trim()) ?? [];
+        if (!DECIMAL.test(price)) refuse('must be such as usd=0.01');
+        return [currency.toLowerCase(), Number(price)] as const;
+      });
+    return new Map(pairs);
+  },
+};
+
+const COLUMNS: readonly (keyof Costs)[] = [
+  'group',
+  'currency',
+  'tasks',
+  'seconds',
+  'credits',
+  'cost',
+  'reported',
+  'differing',
+  'revenue',
+  'margin',
+];
+
+/** How far back costs are listed unless a date is given. */
+const DAYS = 30;
+
+export const COSTS = {
+  'costs list': verb({
+    summary: 'List what ended tasks cost you, and your margin; of the last 30 days',
+    fields: {
+      per: optional(choiceOf('A row for each of these and each currency.', COST_GROUPS)),
+      from: optional(time('Tasks created from then on.')),
+      until: optional(time('Tasks created before.')),
+      credit_price: optional(CREDIT_PRICES),
+      csv: flag('Print comma-separated values.'),
+    },
+    async run({ db }, { per = 'day', csv: isCsv, credit_price: prices, ...period }) {
+      const rows = await readCosts(db, { per, prices, days: DAYS, ...period });
+      return new RowStream({
+        name: 'costs',
+        columns: COLUMNS,
+        rows: streamed(rows),
+        isCsv,
+        summary: () => ({ per }),
+      });
+    },
+    runOnConsole: async (run): Promise<Costs[]> => {
+      return (await Array.fromAsync((await run()).of.rows)) as Costs[];
+    },
+  }),
+};
+
+/** Reads in a snapshot, whose statements may take long. */
+export function readCosts(
+  db: Database,
+  {
+    prices,
+    ...wanted
+  }: {
+    per: CostGroup;
+    days: number;
+    from?: Date | undefined;
+    until?: Date | undefined;
+    prices?: Map<string, number> | undefined;
+  },
+): Promise<Costs[]> {
+  return db.snapshot(async (tx) => {
+    const sold = await creditPrices(tx);
+    return listCosts(tx, { ...wanted, creditPrices: new Map([...sold, ...(prices ?? [])]) });
+  });
+}
+
+async function* streamed<Row>(rows: Row[]) {
+  yield* rows;
+}

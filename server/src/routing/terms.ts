@@ -1,0 +1,55 @@
+import { namedStatement, query, type Transaction } from '../database/database.ts';
+
+/** What a connection charges for each second of a model's videos. Prices are exact decimals. */
+export interface Terms {
+  connection: string;
+  model: string;
+  resolution: string;
+  price: string;
+  /** For each second of the output and of its reference videos; null: `price`, for the output. */
+  reference_price: string | null;
+  currency: string;
+  from: Date;
+}
+
+/** The terms among `terms` that a job has that was submitted at `at`; SQL for `order by … limit 1`. */
+export const NEWEST_TERMS = 'holds_from desc, id desc';
+
+const COLUMNS = `connection, model, resolution, trim_scale(price)::text as price,
+  trim_scale(reference_price)::text as reference_price, currency, holds_from as "from"`;
+
+export const listTerms = query<[], Terms>(
+  'terms_list',
+  `select ${COLUMNS} from terms order by connection, model, resolution, ${NEWEST_TERMS}`,
+);
+
+const SAVE = namedStatement(
+  'terms_save',
+  `with wanted as (
+     select :connection::text as connection, :model::text as model, :resolution::text as resolution,
+       :price::numeric as price, :referencePrice::numeric as reference_price,
+       :currency::text as currency, coalesce(:from::timestamptz, clock_now()) as holds_from),
+   same as (
+     select from wanted, lateral (
+       select t.price, t.reference_price, t.currency from terms t
+       where t.connection = wanted.connection and t.model = wanted.model
+         and t.resolution = wanted.resolution and t.holds_from <= wanted.holds_from
+       order by ${NEWEST_TERMS} limit 1) held
+     where (held.price, held.reference_price, held.currency)
+       is not distinct from (wanted.price, wanted.reference_price, wanted.currency))
+   insert into terms (connection, model, resolution, price, reference_price, currency, holds_from)
+   select connection, model, resolution, price, reference_price, currency, holds_from from wanted
+   where not exists (select from same) returning id`,
+);
+
+/**
+ * Earlier terms are kept. They may begin in the past: costs are computed when they are listed.
+ * @returns whether this changed anything
+ */
+export async function saveTerms(
+  tx: Transaction,
+  terms: Omit<Terms, 'from'> & { from: Date | undefined },
+): Promise<boolean> {
+  const { reference_price: referencePrice, from = null, ...rest } = terms;
+  return (await tx.query(SAVE, SAVE.values({ ...rest, referencePrice, from }))).length > 0;
+}

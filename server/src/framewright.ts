@@ -27,7 +27,12 @@ async function runCommand(parsed: ParsedCommandLine): Promise<number> {
     }
     const { json } = parsed;
     const show = json ? undefined : (line: string) => void process.stdout.write(`${line}\n`);
-    const result = await parsed.run({ db: opened.db, show, openStorage: configuredStorage });
+    const result = await parsed.run({
+      db: opened.db,
+      show,
+      openStorage: configuredStorage,
+      listVendorModels: vendorModels,
+    });
     if (result instanceof RowStream) await printStream(printRows(result, json));
     else process.stdout.write(json ? `${JSON.stringify(result)}\n` : printPlain(result));
     hintAtNextPage(parsed, result);
@@ -42,6 +47,11 @@ async function configuredStorage() {
   const { readStorageSettings } = await import('./config/command-config.ts');
   const { openStorage } = await import('./storage/open-storage.ts');
   return openStorage(readStorageSettings(), createLog({ level: 'silent' }));
+}
+
+async function vendorModels(provider: string, connection?: string) {
+  const { readVendorModels } = await import('./config/command-config.ts');
+  return readVendorModels(provider, connection);
 }
 
 /** Exits quietly when the reader closes the pipe, as `head` does. */

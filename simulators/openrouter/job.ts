@@ -5,6 +5,7 @@ import type { OutputSpec } from '../kit/outputs.ts';
 import { JOB_FIELDS } from '../kit/record.ts';
 import { RATIOS, RESOLUTIONS, seedanceSize } from '../kit/seedance-sizes.ts';
 import { stageOf, strangeWord } from '../kit/stage.ts';
+import { MODELS } from './models.ts';
 
 const Image = { type: Type.Literal('image_url'), image_url: Type.Object({ url: Type.String() }) };
 const Video = {
@@ -41,17 +42,11 @@ export function parseJob(value: unknown): OpenRouterJob {
   return Value.Parse(OpenRouterJobSchema, value);
 }
 
-const MODELS: Record<string, readonly string[]> = {
-  'bytedance/seedance-2.0': ['480p', '720p', '1080p', '4K'],
-  'bytedance/seedance-2.0-fast': ['480p', '720p'],
-  'bytedance/seedance-2.0-mini': ['480p', '720p'],
-};
-
 /** Why the model does not take the request; undefined if it does. */
 export function refusalOf({ model, resolution = '720p' }: Request): string | undefined {
-  const supported = MODELS[model];
+  const supported = MODELS.find(({ id }) => id === model)?.supported_resolutions;
   if (!supported) return `${model} is not a valid model ID`;
-  if (supported.includes(resolution)) return undefined;
+  if (supported.some((one) => one === resolution)) return undefined;
   const list = supported.join(', ');
   return `Resolution ${resolution} is not supported for this model. Supported resolutions: ${list}`;
 }

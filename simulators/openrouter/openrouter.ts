@@ -15,6 +15,7 @@ import {
   refusalOf,
   wordOf,
 } from './job.ts';
+import { MODELS } from './models.ts';
 import { signedDelivery } from './webhook.ts';
 
 const VIDEOS = '/api/v1/videos';
@@ -45,13 +46,18 @@ export function simulateOpenRouter(options: SimulatorOptions): Simulation<OpenRo
 }
 
 function callsOf(openRouter: OpenRouter): SimulatedCall[] {
-  const calls = [
+  const jobs = [
     call('submit', 'POST', VIDEOS, (request) => submit(openRouter, request)),
     call('read', 'GET', `${VIDEOS}/([^/]+)`, (request) => read(openRouter, request)),
     call('output', 'GET', `${VIDEOS}/([^/]+)/content`, (request) => content(openRouter, request)),
   ];
   const message = 'No cookie auth credentials found';
-  return guarded(calls, /^Bearer \S+$/, () => problem(401, { message }));
+  // Everybody may read the list, and its path is not that of a job.
+  const list = call('models', 'GET', `${VIDEOS}/models`, () => ({
+    status: 200,
+    json: { data: MODELS },
+  }));
+  return [list, ...guarded(jobs, /^Bearer \S+$/, () => problem(401, { message }))];
 }
 
 async function submit(

@@ -146,7 +146,19 @@ function definitionOf(
   };
 }
 
-/** The given values that the contract allows, in its order; undefined if none are given. */
+/** The given values that the contract has, in its order. The others are added to `dropped`. */
+export function withinContract<Value extends string | number>(
+  field: string,
+  given: readonly (string | number)[],
+  ofContract: readonly Value[],
+  dropped: Dropped,
+): Value[] {
+  const strange = given.filter((one) => !ofContract.some((known) => known === one));
+  if (strange.length > 0) dropped[field] = strange;
+  return ofContract.filter((one) => given.includes(one));
+}
+
+/** As {@link withinContract}; undefined if none are given. @throws Refusal if none are left */
 function kept<Value extends string | number>(
   field: keyof ModelWish,
   given: readonly (string | number)[] | undefined,
@@ -154,9 +166,7 @@ function kept<Value extends string | number>(
   dropped: Dropped,
 ): Value[] | undefined {
   if (!given) return undefined;
-  const strange = given.filter((one) => !ofContract.some((known) => known === one));
-  if (strange.length > 0) dropped[field] = strange;
-  const common = ofContract.filter((one) => given.includes(one));
+  const common = withinContract(field, given, ofContract, dropped);
   if (common.length > 0) return common;
   throw new Refusal(field, given, `must have at least one of ${ofContract.join(', ')}`);
 }

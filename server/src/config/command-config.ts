@@ -44,3 +44,13 @@ export function readStorageSettings(env: Environment = process.env): StorageSett
     ? { kind: 'disk', folder }
     : { kind: 's3', s3: namingVariables('STORAGE_URL', () => parseS3Url(text)) };
 }
+
+/** As `listVendorModels` of the registry, which is loaded for this command only. */
+export async function readVendorModels(
+  provider: string,
+  connection?: string,
+  env: Environment = process.env,
+) {
+  const { listVendorModels } = await import('../providers/registry.ts');
+  return listVendorModels(env, provider, connection);
+}

@@ -1,3 +1,4 @@
+import type { VendorModel } from '../catalog/proposed-model.ts';
 import type { Database, Transaction } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 import type { ScratchDirectory } from '../kernel/scratch-directory.ts';
@@ -72,6 +73,12 @@ export interface ProviderDefinition<Settings> {
   ownJobs?: OwnJobs;
   /** For docs/operators/providers/NAME.md, if there is one. `shown`: how the page writes a name. */
   fields?: { table: FieldTable; shown?(name: string): string };
+  /**
+   * Reads the provider's list of video models, without a key. Left out: it has none.
+   * @param env the variables of a connection, which need not be configured
+   * @throws UsageError, one line, when the list can't be read
+   */
+  listModels?(env: Environment): Promise<VendorModel[]>;
   /** @throws UsageError, one line, when a setting can't be used */
   create(settings: Settings, deps: AdapterDeps): Adapter | Promise<Adapter>;
 }

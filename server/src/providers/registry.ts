@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { VendorModel } from '../catalog/proposed-model.ts';
 import type { Transaction } from '../database/database.ts';
-import { UsageError } from '../kernel/errors.ts';
+import { Refusal, UsageError } from '../kernel/errors.ts';
 import { nearestName } from '../kernel/nearest-name.ts';
 import { type Environment, number, read, recordReads } from '../kernel/variables.ts';
 import { ark } from './ark/index.ts';
@@ -30,12 +31,13 @@ const OF_TEST_KEYS = row(scripted);
 
 /** Hides the type of a definition's settings, so that all definitions fit in one list. */
 function row<Settings>(definition: ProviderDefinition<Settings>) {
-  const { name, needs, ownJobs, fields, fetchesInputs } = definition;
+  const { name, needs, ownJobs, fields, fetchesInputs, listModels } = definition;
   return {
     name,
     needs,
     ownJobs,
     fields,
+    listModels,
     /** Reads a connection's variables. @returns undefined if it is not configured */
     configure(given: Environment, connection: ProviderConnection = { name, kind: name }) {
       const env = ofConnection(given, connection);
@@ -198,6 +200,28 @@ function configureConnection(env: Environment, connection: ProviderConnection) {
 /** The connection of this name; unless CONNECTIONS has it, that of the provider of this name. */
 function connectionOf(connections: ProviderConnection[], name: string): ProviderConnection {
   return connections.find((one) => one.name === name) ?? { name, kind: name };
+}
+
+/**
+ * Reads the list of video models of a provider.
+ * @param name its connection whose variables say where
+ * @throws UsageError, one line; Refusal of `provider` or `connection`
+ */
+export async function listVendorModels(
+  env: Environment,
+  kind: string,
+  name = kind,
+): Promise<VendorModel[]> {
+  const { listModels } = REGISTRY.find((row) => row.name === kind) ?? {};
+  if (!listModels) {
+    const able = REGISTRY.filter((row) => row.listModels).map((row) => row.name);
+    throw new Refusal('provider', kind, `must be a provider with a list of models: ${able}`);
+  }
+  const connection = connectionOf(namedConnections(env), name);
+  if (connection.kind !== kind) {
+    throw new Refusal('connection', name, `must be ${kind}, or a connection of that kind`);
+  }
+  return namingConnection(connection, () => listModels(ofConnection(env, connection)));
 }
 
 /** A misspelt variable must not be ignored: the service would run with another setting. */

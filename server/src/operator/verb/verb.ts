@@ -1,3 +1,4 @@
+import type { VendorModel } from '../../catalog/proposed-model.ts';
 import type { Database } from '../../database/database.ts';
 import { Refusal } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
@@ -15,6 +16,10 @@ export interface VerbDeps {
   waitSeconds?: number | undefined;
   /** Opens the storage that the service is configured with. Only the command line has it. */
   openStorage?: (() => Promise<Storage>) | undefined;
+  /** Reads a provider's list of models, as the environment configures it. Only the command line has it. */
+  listVendorModels?:
+    | ((provider: string, connection?: string) => Promise<VendorModel[]>)
+    | undefined;
 }
 
 export interface ListPage {

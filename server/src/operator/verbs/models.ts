@@ -6,6 +6,7 @@ import { readCatalog } from '../../catalog/stored-models.ts';
 import { readClockMs } from '../../database/clock.ts';
 import type { Queryable } from '../../database/database.ts';
 import { performAction } from '../actions.ts';
+import { proposeModels } from '../proposed-models.ts';
 import { choiceOf, type Field, optional, text, time } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
 
@@ -89,6 +90,20 @@ export const MODELS = {
         const { changed, dropped } = await setModel(tx, { name, source: 'operator', wish });
         return { ...(await shownNamed(tx, name)), dropped, changed };
       }),
+  }),
+  'models import': verb({
+    summary: "Print the commands that would add a provider's models; it changes nothing",
+    fields: {
+      provider: text('A provider with a list of models, such as openrouter.', { word: 'PROVIDER' }),
+      connection: optional(text('A connection to it, if not that of its name.', { word: 'NAME' })),
+    },
+    words: ['provider'],
+    notOnConsole: 'it asks the provider as the environment of this machine configures it',
+    async run({ db, listVendorModels }, { provider, connection = provider }) {
+      if (!listVendorModels) throw new Error('only the command line asks providers');
+      const vendors = await listVendorModels(provider, connection);
+      return proposeModels(vendors, connection, await readCatalog(db));
+    },
   }),
   'models retire': verb({
     summary: 'Refuse new tasks for a model; its existing tasks go on and stay readable',

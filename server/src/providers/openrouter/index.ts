@@ -4,6 +4,7 @@ import { identityOf, openApi, type RemoteDeps } from '../kit/remote.ts';
 import type { Adapter, Capabilities } from '../provider.ts';
 import { openRouterRefusal } from './errors.ts';
 import { openVideo, readOpenRouterJob } from './job.ts';
+import { listOpenRouterModels } from './models.ts';
 import { OPENROUTER_FIELDS, openRouterBody } from './request.ts';
 import { type OpenRouter, type OpenRouterSettings, readOpenRouterSettings } from './settings.ts';
 import { createOpenRouterWebhookReader } from './webhook.ts';
@@ -16,6 +17,7 @@ export const openrouter: ProviderDefinition<OpenRouterSettings> = {
   baseUrls: ({ baseUrl }) => ({ OPENROUTER_BASE_URL: baseUrl }),
   fetchesInputs: true,
   fields: { table: OPENROUTER_FIELDS },
+  listModels: listOpenRouterModels,
   create: createOpenRouter,
 };
 

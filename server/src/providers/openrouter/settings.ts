@@ -8,7 +8,7 @@ export type OpenRouterSettings = NonNullable<ReturnType<typeof readOpenRouterSet
 export function readOpenRouterSettings(env: Environment) {
   const apiKey = secret(env, 'OPENROUTER_API_KEY');
   const settings = {
-    baseUrl: webAddress(env, 'OPENROUTER_BASE_URL') ?? 'https://openrouter.ai/api/v1',
+    baseUrl: readBaseUrl(env),
     /**
      * The signing secret of the key's workspace, where it is set up by hand: no call reads it.
      * Without one, OpenRouter does not sign callbacks, and they are only hints.
@@ -17,6 +17,10 @@ export function readOpenRouterSettings(env: Environment) {
     models: readModels(env, 'OPENROUTER', OPENROUTER_MODELS),
   };
   return apiKey === undefined ? undefined : { ...settings, apiKey };
+}
+
+export function readBaseUrl(env: Environment): string {
+  return webAddress(env, 'OPENROUTER_BASE_URL') ?? 'https://openrouter.ai/api/v1';
 }
 
 /** An account at OpenRouter, as its adapter uses it. */

@@ -108,7 +108,7 @@ test('to look for an overlapping attempt does not read the attempts that have ou
     app.database.db,
     `select id from attempts where state = 'accepted' order by id limit 1`,
   );
-  await assertReadsFew('attempt_overlapping', [mine?.id, 180]);
+  await assertReadsFew('attempt_overlapping', [mine?.id, 180, ['local']]);
 });
 
 test('what a create or a delete reads of uploads are their rows alone', async () => {

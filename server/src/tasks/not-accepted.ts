@@ -1,5 +1,6 @@
 import { command, statement, type Transaction } from '../database/database.ts';
 import { jsonText } from '../database/json-text.ts';
+import { listPauses } from '../providers/circuit-breaker/pauses.ts';
 import { TASK_COLUMNS, TASK_FIELDS, type Task } from './task.ts';
 import {
   type Changes,
@@ -94,6 +95,7 @@ export async function notAccepted(
   return postponeRoute(tx, task, seconds);
 }
 
+// A round that closures alone make has the same causes as the one before, and may repeat for days.
 const NEXT = statement(
   'task_next_connection',
   `with moved as (
@@ -101,7 +103,9 @@ const NEXT = statement(
      where id = $1 and lease = $2 and phase = 'submitting'
      returning ${TASK_COLUMNS}),
    history as (
-     insert into task_history (task_id, phase, cause) select id, phase, $4::jsonb from moved)
+     insert into task_history (task_id, phase, cause) select id, phase, $4::jsonb from moved
+     where not exists (select from task_history h
+       where h.task_id = moved.id and h.cause = $4::jsonb))
    select ${TASK_FIELDS} from moved`,
 );
 
@@ -140,9 +144,17 @@ const CLOSED_BY = { operator: 'paused', outage: 'closed' };
 /** Jitter, so that tasks waiting for a provider don't all become due at once. */
 const SPREAD_SECONDS = 5;
 
+/** Whether an operator paused all connections that the task tried in this round. */
+async function arePaused(tx: Transaction, tried: readonly string[] | null): Promise<boolean> {
+  if (!tried) return true;
+  const paused = new Set((await listPauses(tx)).map(({ subject }) => subject));
+  return tried.every((name) => paused.has(name));
+}
+
 /**
  * Postpones a task whose provider takes no jobs now; its inputs are kept. An outage counts toward
- * the retry time like an attempt that is not accepted; an operator's pause does not.
+ * the retry time like an attempt that is not accepted; an operator's pause does not, unless another
+ * connection refused the task before. At the end of such a round, an unannounced task fails.
  * @param closure.seconds until it may ask again
  * @param closure.next the connection that is tried instead, at once
  */
@@ -159,14 +171,18 @@ export async function awaitProvider(
   if (closure.next !== undefined) {
     return tryNext(tx, task, closure.next, { provider: CLOSED_BY[closure.by] });
   }
+  const { by, submitRetrySeconds } = closure;
   const seconds = closure.seconds + Math.random() * SPREAD_SECONDS;
-  if (closure.by === 'operator') {
+  if (by === 'operator' && (await arePaused(tx, task.route_tried))) {
     await tx.query(FORGET_REFUSAL, [task.id, task.lease]);
     return postponeRoute(tx, task, seconds);
   }
-  const { submitRetrySeconds } = closure;
-  if ((await lockRefused(tx, task)).refused_seconds >= submitRetrySeconds) {
-    return notAccepted(tx, task, { submitRetrySeconds, cause: { provider: CLOSED_BY.outage } });
+  const { announced, refused_seconds: refusedSeconds } = await lockRefused(tx, task);
+  const isRefused = task.route_tried !== null && !announced;
+  if (isRefused || refusedSeconds >= submitRetrySeconds) {
+    const cause = { provider: CLOSED_BY[by] };
+    const retryAfterSeconds = isRefused ? closure.seconds : undefined;
+    return notAccepted(tx, task, { submitRetrySeconds, cause, retryAfterSeconds });
   }
   return postponeRoute(tx, task, seconds);
 }

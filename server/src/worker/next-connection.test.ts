@@ -12,6 +12,7 @@ import { currentAttempt } from '../attempts/attempts.ts';
 import { findJobOf } from '../attempts/find-job.ts';
 import { balances } from '../ledger/ledger.ts';
 import type { Entry } from '../providers/circuit-breaker/breaker.ts';
+import { pause } from '../providers/circuit-breaker/pauses.ts';
 import type { Provider, SubmitOutcome } from '../providers/provider.ts';
 import { readTask, type Task } from '../tasks/task.ts';
 import type { StepResult } from '../tasks/transitions.ts';
@@ -31,9 +32,12 @@ const REFUSED: SubmitOutcome = {
   code: 'content_refused',
   message: 'Not that.',
 };
-const CLOSED: Entry = { kind: 'refused', by: 'outage', seconds: 20 };
+const REFUSALS = {
+  closed: { kind: 'refused', by: 'outage', seconds: 20 },
+  paused: { kind: 'refused', by: 'operator', seconds: 30 },
+} as const;
 
-type Reply = SubmitOutcome | 'accepted' | 'closed';
+type Reply = SubmitOutcome | 'accepted' | 'closed' | 'paused';
 
 interface Round {
   last: StepResult;
@@ -54,8 +58,11 @@ async function submitAlong(task: Task, replies: Record<string, Reply>): Promise<
     };
     return { ...scriptedProvider({ submit }), name };
   };
-  const enter = async (name: string): Promise<Entry> =>
-    replies[name] === 'closed' ? CLOSED : { kind: 'admitted', end: async () => {} };
+  const enter = async (name: string): Promise<Entry> => {
+    const reply = replies[name];
+    if (reply === 'closed' || reply === 'paused') return REFUSALS[reply];
+    return { kind: 'admitted', end: async () => {} };
+  };
   const deps: SubmitStepDeps = {
     ...submitDeps(fixture, providerOf(task)),
     providerOf,
@@ -130,6 +137,42 @@ test('a task that no connection accepts fails with its refund; an announced one 
     assert.equal(round.last, 'postponed');
     const { provider, route_tried: tried, phase } = await readTask(db, announced.task.id);
     assert.deepEqual([provider, tried, phase], ['a', null, 'submitting']);
+  }
+});
+
+test('an unannounced task that one connection refused fails at once if the last is closed or paused', async () => {
+  for (const end of ['closed', 'paused'] as const) {
+    const { task } = await makeSubmittingTask(fixture, { providerName: 'a' });
+    const { last } = await submitAlong(task, { a: NOT_SENT, b: end });
+    assert.ok(last !== 'postponed', end);
+    assert.equal(last.error_code, 'not_accepted');
+    const seconds = REFUSALS[end].seconds;
+    assert.deepEqual(last.error_details, { retry_after_seconds: seconds });
+  }
+});
+
+test('a pause at the end of a round counts toward the retry time unless all connections are paused', async () => {
+  const rounds = [
+    { replies: { a: BUSY, b: 'paused' }, end: 'failed' },
+    { replies: { a: 'closed', b: 'paused' }, end: 'failed' },
+    { replies: { a: 'paused', b: 'paused' }, end: 'submitting' },
+  ] as const;
+  for (const { replies, end } of rounds) {
+    const { task } = await makeSubmittingTask(fixture, {
+      providerName: 'a',
+      createWaitSeconds: 0,
+    });
+    await db.transaction(async (tx) => {
+      if (replies.a === 'paused') await pause(tx, 'a', 'maintenance');
+    });
+    assert.equal((await submitAlong(task, replies)).last, 'postponed');
+    const hourLater = `update tasks set refused_at = refused_at - interval '1 hour' where id = $1`;
+    await sql(db, hourLater, [task.id]);
+    await submitAlong(await readTask(db, task.id), replies);
+    assert.equal((await readTask(db, task.id)).phase, end, JSON.stringify(replies));
+    const count = `select count(*)::int as n from task_history where task_id = $1 and cause ? 'next'`;
+    const [moves] = await sql<{ n: number }>(db, count, [task.id]);
+    assert.equal(moves?.n, replies.a === BUSY ? 2 : 1, 'a closure is told once');
   }
 });
 

@@ -63,9 +63,11 @@ function requestOf({ request }: TaskRecord): Record<string, unknown> {
 /** Limited because a held task's result may be retried for days. */
 const MAX_STEPS = 40;
 
+/** A task that goes to another connection stays in its phase, and its account sees one step. */
 function timelineOf({ created_at, history }: TaskRecord) {
   const first = { at: created_at, phase: 'reserved', label: 'Received' };
-  const steps = history.map(({ at, phase }) => {
+  const moves = history.filter(({ phase }, i) => phase !== history[i - 1]?.phase);
+  const steps = moves.map(({ at, phase }) => {
     return { at: new Date(at), phase, label: PHASE_LABELS[phase] ?? phase };
   });
   return [first, ...steps.slice(-MAX_STEPS)];

@@ -111,6 +111,13 @@ test('the page of a task shows its course, its credits of both kinds and its req
   const given = { accountId: gil.accountId, credits: 100, reference: 'g' };
   await grant(website.database.db, { ...given, kind: 'promotional' });
   const id = await make(gil.accountId, { ended: 'completed', poster: POSTER, surface: 'web' });
+  await sql(
+    website.database.db,
+    `insert into task_history (task_id, at, phase, cause)
+     select task_id, at, phase, '{"connection": "ark", "next": "fal"}' from task_history
+     where task_id = $1 and phase = 'submitting'`,
+    [id],
+  );
   const { body } = await gil.get(`${TASKS}/${id}`);
   assert.deepEqual(
     body.timeline.map(({ label }: { label: string }) => label),

@@ -19,6 +19,7 @@ test('files that say the same have the same digest', () => {
 test('a mistake in a file is one line that names its place and what is expected', () => {
   for (const [content, said] of [
     ['[{"name": "nova-1",}]', /^not JSON: .*position 19/],
+    ['[\n"nova",\nx\n]', /^not JSON: .*"nova", x \]/],
     [{ models: [] }, /^the file must be array/],
     [[{ ...NOVA, name: 'Nova 1' }], /^\/0\/name must match pattern/],
     [[NOVA, { ...NOVA, colour: 'red' }], /^\/1\/colour is not known$/],

@@ -62,7 +62,8 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`not JSON: ${error instanceof Error ? error.message : error}`);
+    const message = error instanceof Error ? error.message : String(error); // may quote lines
+    throw new UsageError(`not JSON: ${message.replaceAll(/\s+/g, ' ')}`);
   }
 }
 

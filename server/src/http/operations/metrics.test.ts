@@ -78,6 +78,7 @@ test('steps, moves and credits are counted by result', async () => {
   const { task } = await makeTask(fixture);
   const seconds = (from: number) => new Date(task.created_at.getTime() + from * 1000);
   const moves = [
+    { ...task, provider: 'next' }, // to another connection, within the phase
     { ...task, phase: 'submitting', updated_at: seconds(2) } as const,
     { ...task, phase: 'failed', updated_at: seconds(5) } as const,
     'postponed' as const,
@@ -86,14 +87,15 @@ test('steps, moves and credits are counted by result', async () => {
     run: async () => moves.shift() ?? Promise.reject(new Superseded('late')),
     failed: async () => 'postponed',
   });
-  for (let step = 0; step < 3; step += 1) await steps.run(task);
+  for (let step = 0; step < 4; step += 1) await steps.run(task);
   await assert.rejects(steps.run(task), Superseded);
   const shown = await scrape(metrics);
   const counted = (labels: string) => shown.get(`framewright_step_seconds_count{${labels}}`);
-  assert.equal(counted('phase="reserved",result="moved"'), 2);
+  assert.equal(counted('phase="reserved",result="moved"'), 3);
   assert.equal(counted('phase="reserved",result="postponed"'), 1);
   assert.equal(counted('phase="reserved",result="superseded"'), 1);
   assert.equal(shown.get('framewright_phase_seconds_sum{phase="reserved"}'), 7);
+  assert.equal(shown.get('framewright_phase_seconds_count{phase="reserved"}'), 2);
   assert.equal(shown.get('framewright_task_seconds_sum{outcome="failed"}'), 5);
   assert.equal(shown.get('framewright_moved_credits_total{movement="refund"}'), PRICE.credits);
   await metrics.app.close();

@@ -227,6 +227,17 @@ test('providers status shows a provider that refuses all submits, until one gets
   assert.deepEqual(await fal(), ['open', null, 3, refusal.cause]);
 });
 
+test('a pause of a connection that CONNECTIONS no longer names is shown and can end', async () => {
+  await sql(fixture.db, `insert into pauses (subject, reason) values ('former', 'maintenance')`);
+  const states = async () => {
+    const rows: { provider: string; state: string }[] = await does('providers status');
+    return rows.flatMap(({ provider, state }) => (provider === 'former' ? state : []));
+  };
+  assert.deepEqual(await states(), ['paused']);
+  await does('providers resume former');
+  assert.deepEqual(await states(), []);
+});
+
 test('audit --storage asks the storage for each file', async () => {
   const { output } = await makeCompleted();
   const kept = await sql<{ id: string }>(

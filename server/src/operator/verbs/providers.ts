@@ -27,9 +27,20 @@ export async function connectionNames(db: Queryable): Promise<string[]> {
   return [...PROVIDER_NAMES, ...others];
 }
 
+/** Also those that CONNECTIONS had before, while they are paused or closed. */
+async function shownNames(db: Queryable): Promise<string[]> {
+  const [names, pauses, outages] = await Promise.all([
+    connectionNames(db),
+    listPauses(db),
+    listOutages(db),
+  ]);
+  const paused = pauses.map(({ subject }) => subject).filter((subject) => subject !== 'creates');
+  return [...new Set([...names, ...paused, ...outages.map(({ provider }) => provider)])];
+}
+
 /** @param field the one that names it */
 export async function requireConnection(db: Queryable, field: string, name: string): Promise<void> {
-  const names = await connectionNames(db);
+  const names = await shownNames(db);
   if (!names.includes(name)) {
     throw new Refusal(field, name, `must be one of ${names.join(', ')}`);
   }
@@ -114,7 +125,7 @@ interface State {
 
 export async function listProviders(db: Queryable) {
   const [names, pauses, outages, waiting, refusals] = await Promise.all([
-    connectionNames(db),
+    shownNames(db),
     listPauses(db),
     listOutages(db),
     waitingTasks(db),

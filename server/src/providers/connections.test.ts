@@ -28,6 +28,7 @@ test('a mistake in CONNECTIONS or in the variables of a connection is one line t
     ['CONNECTIONS', { CONNECTIONS: 'second:sora' }],
     ['CONNECTIONS', { CONNECTIONS: 'fal:ark' }],
     ['CONNECTIONS', { CONNECTIONS: 'a:fal,a:ark' }],
+    ['CONNECTIONS', { CONNECTIONS: 'creates:fal', CREATES_API_KEY: 'k' }],
     ['FAL_2_API_KEY is not set', { CONNECTIONS: 'fal-2:fal' }],
     ['FAL_2_QUEUE_URL', { ...TWO, FAL_2_QUEUE_URL: 'ftp://x' }],
     ['FAL_2_API_KY', { ...TWO, FAL_2_API_KY: 'x' }],

@@ -113,10 +113,10 @@ export const PROVIDER_NAMES: readonly string[] = REGISTRY.map(({ name }) => name
 
 const FOREIGN = REGISTRY.filter(({ needs }) => needs.length > 0);
 
-/** The connections that CONNECTIONS names. */
+/** The connections that CONNECTIONS names. None is `creates`: its pause is that of all creates. */
 export function namedConnections(env: Environment): ProviderConnection[] {
   const kinds = FOREIGN.map(({ name }) => name);
-  return readConnections(env, kinds, [...PROVIDER_NAMES, OF_TEST_KEYS.name]);
+  return readConnections(env, kinds, [...PROVIDER_NAMES, OF_TEST_KEYS.name, 'creates']);
 }
 
 /** The field tables of the providers that have a docs page. */

@@ -65,13 +65,15 @@ function Details({ task }: { task: Task }) {
 }
 
 function factsOf(task: Task) {
-  const { due_at: due, error_code: error } = task;
+  const { due_at: due, error_code: error, job_cost: cost } = task;
+  const currency = task.job_cost_currency?.toUpperCase();
   return [
     { name: 'Phase', value: <Phase phase={task.phase} cause={task.held_cause} /> },
     { name: 'Account', value: <AccountLink row={task} /> },
     { name: 'Surface', value: task.surface === 'test' ? <TestMark /> : task.surface },
     { name: 'Provider', value: task.provider },
     { name: 'Credits', value: <Credits value={task.credits} /> },
+    { name: 'Reported cost', value: cost === null ? null : `${currency} ${cost}` },
     { name: 'Created', value: <DateTime at={task.created_at} /> },
     { name: 'Last change', value: <DateTime at={task.updated_at} /> },
     { name: 'Next step', value: due ? <DateTime at={due} /> : 'none' },

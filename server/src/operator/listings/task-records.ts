@@ -56,6 +56,8 @@ interface TaskRow {
   provider: string;
   due_at: string | null;
   leased_until: string | null;
+  job_cost: number | null;
+  job_cost_currency: string | null;
   error_code: string | null;
   error_message: string | null;
   output_object_id: string | null;

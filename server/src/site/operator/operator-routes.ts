@@ -12,6 +12,7 @@ import { readFigures } from '../../operator/listings/figures.ts';
 import { selectHeld } from '../../operator/reconcile-held.ts';
 import { readInput } from '../../operator/verb/fields.ts';
 import { showAccount, waysIn } from '../../operator/verbs/accounts.ts';
+import { readCosts } from '../../operator/verbs/costs.ts';
 import { listProviders, showCreates } from '../../operator/verbs/providers.ts';
 import { showRoutes } from '../../operator/verbs/routes.ts';
 import { TASKS } from '../../operator/verbs/tasks.ts';
@@ -20,6 +21,7 @@ import { VERB_ROUTES } from './verb-routes.ts';
 
 const AUDITS = 10;
 const ACTIONS_SHOWN = 20;
+const COST_DAYS = 7;
 const ALL_MOVEMENTS = {
   kinds: ['paid', 'promotional'] as const,
   reasons: null,
@@ -59,6 +61,9 @@ export const OPERATOR_ROUTES = [
     ...(await showCreates(db)),
     routes: await routesOfModels(db, providerName),
   })),
+  operatorRead('/costs', {}, async ({ db }) => {
+    return { items: await readCosts(db, { per: 'connection', days: COST_DAYS }), next: null };
+  }),
   operatorRead('/audits', {}, async ({ db }) => {
     return { items: await listAudits(db, AUDITS), next: null };
   }),

@@ -154,6 +154,14 @@ export const METRICS = {
     ['provider'],
     'Credits refunded for tasks that the provider charges for',
   ),
+  framewright_margin: databaseGauge(
+    ['provider', 'model', 'currency'],
+    'Worth of the captured credits less the cost, of the newest thousand tasks of a day',
+  ),
+  framewright_differing_costs: databaseGauge(
+    ['provider', 'model', 'currency'],
+    'Tasks among the newest thousand of a day whose reported cost differs from the terms by a tenth',
+  ),
   framewright_mismatched_orders: databaseGauge(
     ['kind'],
     'Orders of the last week that were paid, not refunded, and brought no credits',

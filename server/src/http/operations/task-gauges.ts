@@ -38,6 +38,8 @@ const READINGS: Record<DatabaseGaugeName, Reading> = {
   framewright_webhook_endpoints: ['webhooks', 'endpoints', ENDPOINT_STATES],
   framewright_waiting_deliveries: ['webhooks', 'deliveries', ENDPOINT_STATES],
   framewright_oldest_delivery_seconds: ['webhooks', 'oldest_seconds', ENDPOINT_STATES],
+  framewright_margin: ['margins', 'margin'],
+  framewright_differing_costs: ['differing', 'tasks'],
   framewright_mismatched_orders: ['mismatched', 'orders', ORDER_KINDS],
 };
 

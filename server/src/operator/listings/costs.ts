@@ -41,14 +41,14 @@ const REFERENCE_SECONDS = `(select sum(s::int) from jsonb_array_elements_text(
  * Each ended task that has a job, with its cost. A job that failed costs what the terms say only if
  * the provider is known to charge for it.
  */
-function jobs(group: string): string {
+function jobs(group: string, tasks = 'tasks'): string {
   return `select ${group} as "group", t.phase = 'completed' as is_completed, t.credits,
        t.promotional_credits, (t.request->>'duration')::int as seconds, t.job_cost,
        terms.amount as by_terms, coalesce(t.job_cost_currency, terms.currency) as currency,
        coalesce(t.job_cost, case when t.phase = 'completed' or t.provider_billed
          then terms.amount when terms.amount is not null then 0 end) as cost,
        t.job_cost_currency = terms.currency as is_comparable
-     from tasks t cross join lateral (
+     from ${tasks} t cross join lateral (
        select provider, created_at from attempts
        where task_id = t.id and state = 'accepted' limit 1) a
      left join lateral (
@@ -62,19 +62,8 @@ function jobs(group: string): string {
      where t.phase in ('completed', 'failed') and t.surface <> '${TEST_SURFACE}'`;
 }
 
-const statements = Object.fromEntries(COST_GROUPS.map((by) => [by, costsBy(by)])) as Record<
-  CostGroup,
-  ReturnType<typeof costsBy>
->;
-
-function costsBy(by: CostGroup) {
-  return namedStatement(
-    `costs_by_${by}`,
-    `with jobs as (${jobs(GROUPS[by])}
-       and t.created_at >= coalesce(:from::timestamptz,
-         clock_now() - :days::float8 * interval '1 day')
-       and t.created_at < coalesce(:until::timestamptz, 'infinity')),
-     groups as (
+/** Adds up the jobs of each group and currency. */
+const SUMS = `groups as (
        select "group", currency, count(*)::int as tasks,
          coalesce(sum(seconds) filter (where is_completed), 0)::int8 as seconds,
          coalesce(sum(credits) filter (where is_completed), 0)::int8 as credits,
@@ -88,8 +77,54 @@ function costsBy(by: CostGroup) {
        trim_scale(round(sold * price - cost, 6))::text as margin
      from groups left join unnest(:currencies::text[], :prices::numeric[]) as p (currency, price)
        using (currency)
-     order by "group", currency`,
+     order by "group", currency` as const;
+
+const statements = Object.fromEntries(COST_GROUPS.map((by) => [by, costsBy(by)])) as Record<
+  CostGroup,
+  ReturnType<typeof costsBy>
+>;
+
+function costsBy(by: CostGroup) {
+  return namedStatement(
+    `costs_by_${by}`,
+    `with jobs as (${jobs(GROUPS[by])}
+       and t.created_at >= coalesce(:from::timestamptz,
+         clock_now() - :days::float8 * interval '1 day')
+       and t.created_at < coalesce(:until::timestamptz, 'infinity')),
+     ${SUMS}`,
   );
+}
+
+/** The newest tasks of a day: a bounded number, because metrics read them with each scrape. */
+const NEWEST = `(
+  select id, request, phase, surface, credits, promotional_credits, job_cost, job_cost_currency,
+    provider_billed, created_at from tasks
+  where created_at > clock_now() - interval '1 day' order by created_at desc limit 1000)`;
+
+const NEWEST_COSTS = namedStatement(
+  'costs_newest',
+  `with jobs as (
+     ${jobs(`jsonb_build_object('provider', a.provider, 'model', t.request->>'model')`, NEWEST)}),
+   ${SUMS}`,
+);
+
+/** The margins and reported costs among the newest thousand tasks of a day, in whole units. */
+export async function newestCosts(db: Queryable, creditPrices: ReadonlyMap<string, number>) {
+  const values = NEWEST_COSTS.values(arraysOf(creditPrices));
+  type Row = Omit<Costs, 'group'> & { group: { provider: string; model: string } };
+  const rows = await db.query<Row>(NEWEST_COSTS, values);
+  return {
+    margins: rows.flatMap(({ group, currency, margin }) =>
+      margin === null ? [] : [{ ...group, currency, margin: Number(margin) }],
+    ),
+    differing: rows.flatMap(({ group, currency, reported, differing }) =>
+      reported === 0 ? [] : [{ ...group, currency, tasks: differing }],
+    ),
+  };
+}
+
+function arraysOf(creditPrices: ReadonlyMap<string, number>) {
+  return { currencies: [...creditPrices.keys()], prices: [...creditPrices.values()] };
 }
 
 export function listCosts(
@@ -112,6 +147,5 @@ export function listCosts(
   },
 ): Promise<Costs[]> {
   const sql = statements[per];
-  const [currencies, prices] = [[...creditPrices.keys()], [...creditPrices.values()]];
-  return db.query<Costs>(sql, sql.values({ from, until, days, currencies, prices }));
+  return db.query<Costs>(sql, sql.values({ from, until, days, ...arraysOf(creditPrices) }));
 }

@@ -1,4 +1,5 @@
 import { mismatchedOrders } from '../../billing/credit-order.ts';
+import { creditPrices } from '../../billing/credit-price.ts';
 import { type Queryable, query } from '../../database/database.ts';
 import { recoverySeconds } from '../../database/lineage.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
@@ -10,6 +11,8 @@ import { HELD_SINCE } from '../../tasks/task-listing.ts';
 import { webhookFigures } from '../../webhooks/claim.ts';
 import { POOL } from '../../worker/claim.ts';
 import { IS_ALIVE, unservedTasks } from '../../worker/live-workers.ts';
+
+import { newestCosts } from './costs.ts';
 
 /** Excludes test keys, whose credits are worth nothing. */
 const IS_LIVE = `surface <> '${TEST_SURFACE}'`;
@@ -93,15 +96,16 @@ export async function readTaskFigures(db: Queryable) {
 export type Figures = Awaited<ReturnType<typeof readFigures>>;
 
 export async function readFigures(db: Queryable) {
-  const [tasks, closed, recovery, deleting, mismatched, webhooks] = await Promise.all([
+  const [tasks, closed, recovery, deleting, mismatched, webhooks, costs] = await Promise.all([
     readTaskFigures(db),
     closedSubjects(db),
     recoverySeconds(db),
     deletingObjects(db),
     mismatchedOrders(db),
     webhookFigures(db),
+    creditPrices(db).then((prices) => newestCosts(db, prices)),
   ]);
   const recoveries =
     recovery === undefined ? [] : [{ subject: 'tasks', cause: 'recovery', seconds: recovery }];
-  return { ...tasks, closed: [...closed, ...recoveries], deleting, mismatched, webhooks };
+  return { ...tasks, closed: [...closed, ...recoveries], deleting, mismatched, webhooks, ...costs };
 }

@@ -14,6 +14,7 @@ import {
 import { parseCommandLine } from '../../cli/command-line.ts';
 import { printRows } from '../../cli/print.ts';
 import type { Costs } from '../listings/costs.ts';
+import { readFigures } from '../listings/figures.ts';
 import { RowStream } from '../verb/verb.ts';
 
 const fixture = await openTaskFixture();
@@ -198,6 +199,27 @@ test('a credit is worth what it was sold for on average, in the currency of the 
   const byTerms = rows.find(({ group }) => group === 'by-terms');
   assert.deepEqual([byTerms?.revenue, byTerms?.margin], ['3.2', '2.2']);
 });
+
+test('metrics have the margins and the costs unlike the terms of recent tasks', async () => {
+  assert.deepEqual(await figures(), { margins: [], differing: [] }, 'none is of the last day');
+  const createdAt = new Date().toISOString();
+  await makeEnded({ provider: 'reported', createdAt, cost: ['9', 'usd'] });
+  await makeEnded({ provider: 'by-terms', createdAt });
+  await makeEnded({ provider: 'unknown', createdAt });
+  const model = 'video-2.0-fast';
+  assert.deepEqual(await figures(), {
+    margins: [
+      { model, provider: 'by-terms', currency: 'usd', margin: 1.5 },
+      { model, provider: 'reported', currency: 'usd', margin: -7 },
+    ],
+    differing: [{ model, provider: 'reported', currency: 'usd', tasks: 1 }],
+  });
+});
+
+async function figures() {
+  const { margins, differing } = await readFigures(db);
+  return { margins, differing };
+}
 
 test('costs are printed as CSV', async () => {
   const line = 'costs list --csv --from 2026-04-10T00:00:00Z --until 2026-04-11T00:00:00Z';

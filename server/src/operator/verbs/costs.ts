@@ -59,8 +59,8 @@ export const TERMS = {
 
 const CREDIT_PRICES: Field<Map<string, number>> = {
   ...text(
-    'What a credit is worth, such as usd=0.01; without it, the average price of paid orders in ' +
-      'the currency of the cost.',
+    'What a credit is worth, such as usd=0.01; without it, the average price of the newest paid ' +
+      'orders in the currency of the cost.',
     { word: 'CUR=P' },
   ),
   read(given, refuse) {

@@ -33,7 +33,23 @@ export async function openOverview(page: Page, minutes: number): Promise<void> {
   await page.locator('.uplot').first().waitFor();
 }
 
-/** Opens the list of providers, where each configured one refuses all submits. */
+const RECENT: Result<'GET /console/api/operator/providers'>['recent'] = [
+  {
+    provider: 'local',
+    accepted: 4812,
+    busy: 31,
+    refused: 2,
+    uncertain: 1,
+    failed: 7,
+    medians: [
+      { model: 'video-2.0', seconds: 214 },
+      { model: 'video-2.0-fast', seconds: 96 },
+    ],
+  },
+  { provider: 'ark-eu', accepted: 0, busy: 0, refused: 12, uncertain: 0, failed: 0, medians: [] },
+];
+
+/** Opens the list of providers, where each configured one refuses all submits, after a day. */
 export async function openRefusing(page: Page): Promise<void> {
   const refusing = {
     state: 'refusing',
@@ -45,7 +61,7 @@ export async function openRefusing(page: Page): Promise<void> {
     const { items, ...rest } =
       (await response.json()) as Result<'GET /console/api/operator/providers'>;
     const changed = items.map((item) => (item.is_configured ? { ...item, ...refusing } : item));
-    await route.fulfill({ response, json: { ...rest, items: changed } });
+    await route.fulfill({ response, json: { ...rest, items: changed, recent: RECENT } });
   });
   await page.goto('/operator/providers');
   await settled(page, 'Providers');

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { openWakeUps } from '../../server/src/tasks/wake-ups.ts';
 import { quiet } from '../../server/test/database.ts';
 import { makeHeldTask } from '../../server/test/task-fixtures.ts';
-import { openOverview } from './operator-states.ts';
+import { openOverview, openRefusing } from './operator-states.ts';
 import { operatorPages } from './pages.ts';
 import { signedInPage } from './signed-in.ts';
 import { expectNoViolations, open, openSite, settled, siteOf, test } from './site.ts';
@@ -143,6 +143,10 @@ async function expectProviders(admin: Page): Promise<void> {
   assert.equal(texts.filter((text) => text.includes('not configured')).length, texts.length - 1);
   await admin.getByRole('button', { name: 'Pause local' }).waitFor();
   assert.equal(await rows.getByRole('button').count(), 1, 'Pause of what gets no jobs anyway');
+  await openRefusing(admin);
+  await admin.getByRole('table', { name: 'Last 24 hours' }).getByText('4\u2009812').waitFor();
+  await expectNoViolations(admin);
+  await admin.unrouteAll();
 }
 
 /** Where the operator's navigation begins, on a wide window and on a phone. */

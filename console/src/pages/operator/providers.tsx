@@ -42,6 +42,13 @@ export function ProvidersPage() {
               keyOf={({ provider }) => provider}
             />
             <TableCard
+              title="Last 24 hours"
+              note="Of at most the 5000 newest tasks, without those of test keys. Uncertain: no response said whether the submit was accepted."
+              columns={RECENT}
+              rows={providers.recent}
+              keyOf={({ provider }) => provider}
+            />
+            <TableCard
               title="Routes"
               columns={ROUTES}
               rows={providers.routes}
@@ -86,6 +93,31 @@ const PROVIDERS: Column<Provider>[] = [
       )}
     </div>
   )),
+];
+
+type Recent = Providers['recent'][number];
+
+/** How each connection's submits and jobs went. Minutes are from acceptance to the stored video. */
+const RECENT: Column<Recent>[] = [
+  column('Provider', ({ provider }) => <span class="font-medium">{provider}</span>),
+  numbers('Accepted', ({ accepted }) => formatNumber(accepted)),
+  numbers('Busy', ({ busy }) => formatNumber(busy)),
+  numbers('Refused', ({ refused }) => formatNumber(refused)),
+  numbers('Uncertain', ({ uncertain }) => formatNumber(uncertain)),
+  numbers('Failed jobs', ({ failed }) => formatNumber(failed)),
+  column('Median minutes', ({ medians }) =>
+    medians.length === 0 ? (
+      <span class="text-dim">–</span>
+    ) : (
+      <ul>
+        {medians.map(({ model, seconds }) => (
+          <li key={model}>
+            {model} <span class="figures">{(seconds / 60).toFixed(1)}</span>
+          </li>
+        ))}
+      </ul>
+    ),
+  ),
 ];
 
 type Route = Providers['routes'][number];

@@ -9,6 +9,7 @@ import { movementPage } from '../../ledger/statement.ts';
 import { listActions } from '../../operator/actions.ts';
 import { listAudits } from '../../operator/audit-runs.ts';
 import { readFigures } from '../../operator/listings/figures.ts';
+import { recentAttempts } from '../../operator/listings/recent-attempts.ts';
 import { selectHeld } from '../../operator/reconcile-held.ts';
 import { readInput } from '../../operator/verb/fields.ts';
 import { showAccount, waysIn } from '../../operator/verbs/accounts.ts';
@@ -60,6 +61,7 @@ export const OPERATOR_ROUTES = [
     })),
     ...(await showCreates(db)),
     routes: await routesOfModels(db, providerName),
+    recent: await recentAttempts(db),
   })),
   operatorRead('/costs', {}, async ({ db }) => {
     return { items: await readCosts(db, { per: 'connection', days: COST_DAYS }), next: null };

@@ -13,8 +13,15 @@ after(() => database.close());
 
 const REQUEST = requestOf({ prompt: 'a lighthouse at dawn', model: 'video-2.0' });
 
+/** Can make videos with its own id of the model, and with those of its app. */
+const canServe: NonNullable<HostedProvider['canServe']> = (_, id) => id?.startsWith('app/') ?? true;
+
 async function routingWith(defaultConnection: string, names: string[]) {
-  const provider = (name: string): HostedProvider => ({ ...scriptedProvider({}), name });
+  const provider = (name: string): HostedProvider => ({
+    ...scriptedProvider({}),
+    name,
+    canServe,
+  });
   const providers = new Map(names.map((name) => [name, provider(name)]));
   const routing = createRouting({ db, log: quiet, providers, defaultConnection });
   await routing.follow(AbortSignal.abort());
@@ -41,4 +48,14 @@ test('a task goes on by the route as it is now, and stays where it is without on
   await db.transaction((tx) => deleteRoute(tx, 'video-2.0'));
   const without = await routingWith('old', ['old', 'a', 'b']);
   assert.equal(without.next(REQUEST, ['a']), undefined);
+});
+
+test('an id of the model that the connection can’t serve is not sent, whenever the route was changed', async () => {
+  const modelIdBy = async (modelId: string) => {
+    const steps = [{ connection: 'a', model_id: modelId }, { connection: 'b' }];
+    await db.transaction((tx) => saveRoute(tx, { model: 'video-2.0', choice: 'order', steps }));
+    return (await routingWith('a', ['a', 'b'])).modelIdOf(REQUEST, 'a');
+  };
+  assert.equal(await modelIdBy('app/pro'), 'app/pro');
+  assert.equal(await modelIdBy('other-app/pro'), undefined);
 });

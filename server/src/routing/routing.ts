@@ -57,10 +57,14 @@ export function createRouting(deps: {
       const rest = { canServe: canServe(request), random: Math.random };
       return stepsFor({ choice, steps: regular }, request, rest)[0]?.connection;
     },
-    /** The provider's own id of the model; undefined: the one that the adapter knows. */
+    /**
+     * The provider's own id of the model; undefined: the one that the adapter knows. The route may
+     * have changed since the task came to the connection: an id that it can't serve is not sent.
+     */
     modelIdOf(request: GenerationRequest, connection: string): string | undefined {
+      const isAble = canServe(request);
       const steps = routeOf(request.model).steps.filter((step) => meets(step, request));
-      return steps.find((step) => step.connection === connection)?.model_id;
+      return steps.find((step) => step.connection === connection && isAble(step))?.model_id;
     },
   };
 }

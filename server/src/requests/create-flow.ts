@@ -35,30 +35,50 @@ import { inRequest, inSpanOf, spanOf } from './spans.ts';
 export interface PricingDeps extends ArrivalDeps, CatalogDeps {
   clientHosts: HostRules;
   publicUrl(): string;
+  routing: Pick<Routing, 'connectionsFor'>;
 }
 
 /**
  * Checks what the schema can't express, and prices the request. Reserves nothing.
- * @returns the price, and the request with upload URLs replaced by ids
+ * @returns the price, the request with upload URLs replaced by ids, and the connections that can
+ *   make it, the first to try first
  * @throws ApiError `invalid_request` that names the field
  */
 export async function priceRequest(
   deps: PricingDeps,
-  accountId: string,
+  caller: Pick<Binding, 'accountId' | 'surface'>,
   body: GenerationRequest,
-): Promise<{ price: Price; request: GenerationRequest }> {
+): Promise<{ price: Price; request: GenerationRequest; connections: string[] }> {
   const request = withUploads(body, deps.publicUrl());
   const catalog = deps.catalog.current();
   const rules = { hosts: deps.clientHosts, catalog, at: new Date(deps.now()) };
   const price = checkRequest(request, rules);
-  await requireUploads(deps, accountId, request);
-  return { price, request };
+  const connections = connectionsFor(deps, caller, request);
+  await requireUploads(deps, caller.accountId, request);
+  return { price, request, connections };
+}
+
+/**
+ * The connections that can make a request, the first to try first.
+ * @throws ApiError `invalid_request` if none can
+ */
+function connectionsFor(
+  { routing }: PricingDeps,
+  { surface }: Pick<Binding, 'surface'>,
+  request: GenerationRequest,
+): string[] {
+  if (surface === TEST_SURFACE) return [TEST_PROVIDER];
+  const connections = routing.connectionsFor(request);
+  if (connections.length > 0) return connections;
+  const { model, mode, resolution, duration } = request;
+  const message = `${model} is not available for this request now: another model, mode, resolution or duration may be.`;
+  const details = { field: 'model', reason: 'not_offered', model, mode, resolution, duration };
+  throw invalidRequest(message, details);
 }
 
 export interface CreateFlowDeps extends CreateDeps, PricingDeps {
   db: CreateDeps['db'];
   space: FreeSpace;
-  routing: Pick<Routing, 'connectionsFor'>;
   /** The connection PROVIDER, whose closures are read with the admission. */
   providerName: string;
 }
@@ -82,11 +102,10 @@ async function store(
   deps: CreateFlowDeps,
   { create }: CreateSurface,
   closures: CreateClosures,
-  unrouted: Omit<CheckedRequest, 'provider'>,
+  { connections, ...unrouted }: Omit<CheckedRequest, 'provider'> & { connections: string[] },
 ): Promise<Created> {
   const { binding } = unrouted;
   throwSimulatedRefusal(unrouted);
-  const connections = connectionsOf(deps, unrouted);
   const closuresOf = async (name: string) =>
     name === defaultOf(deps, binding) ? closures : readCreateClosures(deps.db, name);
   const open = await firstOpen(deps.db, connections, closuresOf);
@@ -122,7 +141,7 @@ export function createFlow(deps: CreateFlowDeps, surface: CreateSurface) {
   ) => {
     const binding = bindings.get(request);
     if (!binding) throw new Error('the check of the Idempotency-Key did not run');
-    const priced = await priceRequest(deps, binding.accountId, request.body);
+    const priced = await priceRequest(deps, binding, request.body);
     const closures = await surface.closuresOf(request);
     const checked = { binding, ...priced };
     const created = await inSpanOf(request, 'create the task', () =>
@@ -161,23 +180,6 @@ function sendReplay(reply: FastifyReply, shown: object): FastifyReply {
 /** The connection whose closures the admission reads. */
 function defaultOf({ providerName }: CreateFlowDeps, { surface }: Binding): string {
   return surface === TEST_SURFACE ? TEST_PROVIDER : providerName;
-}
-
-/**
- * The connections that can make the video, the first to try first.
- * @throws ApiError `invalid_request` if none can
- */
-function connectionsOf(
-  deps: CreateFlowDeps,
-  { binding, request }: Pick<CheckedRequest, 'binding' | 'request'>,
-): string[] {
-  if (binding.surface === TEST_SURFACE) return [TEST_PROVIDER];
-  const connections = deps.routing.connectionsFor(request);
-  if (connections.length > 0) return connections;
-  const { model, mode, resolution, duration } = request;
-  const message = `${model} is not available for this request now: another model, mode, resolution or duration may be.`;
-  const details = { field: 'model', reason: 'not_offered', model, mode, resolution, duration };
-  throw invalidRequest(message, details);
 }
 
 /** The Retry-After for the prompt word `test-rate-limited`. */

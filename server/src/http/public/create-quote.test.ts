@@ -144,3 +144,19 @@ test('a quote has the checks of a create before its body, and needs no Idempoten
   assertError(await quote(`"${'x'.repeat(65_536)}"`), 'payload_too_large');
   assertError(await quote({}, customer, { authorization: '' }), 'unauthorized');
 });
+
+test('neither a quote nor a create takes a request that no connection can make', async () => {
+  const served = api.deps.routing.connectionsFor;
+  api.deps.routing.connectionsFor = ({ resolution }) => (resolution === '480p' ? ['local'] : []);
+  try {
+    const body = { prompt: 'a lighthouse', resolution: '720p' };
+    const create = await customer.create(body);
+    for (const response of [await quote(body), create]) {
+      const { field, reason } = response.body.error.details;
+      assert.deepEqual([response.status, field, reason], [400, 'model', 'not_offered']);
+    }
+    assert.equal((await quote({ ...body, resolution: '480p' })).status, 200);
+  } finally {
+    api.deps.routing.connectionsFor = served;
+  }
+});

@@ -77,8 +77,8 @@ export const createQuote = endpoint<
       preValidation: async ({ headers }) => requireJsonType(headers['content-type']),
       handler: async (request) => {
         const { body } = request;
-        const { accountId, surface } = callerOf(request);
-        const { price } = await priceRequest(deps, accountId, body);
+        const caller = callerOf(request);
+        const { price } = await priceRequest(deps, caller, body);
         const { available, spendable } = await read(request);
         const { output, reference } = secondsOf(body);
         return {
@@ -87,7 +87,7 @@ export const createQuote = endpoint<
           output_seconds: output,
           reference_seconds: reference,
           available_credits: available,
-          enough: spendable >= price.credits && !simulatesInsufficientCredits(surface, body),
+          enough: spendable >= price.credits && !simulatesInsufficientCredits(caller.surface, body),
         };
       },
     };

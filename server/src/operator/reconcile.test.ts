@@ -32,6 +32,7 @@ import { markReadyWith } from '../storage/objects.ts';
 import { announce } from '../tasks/create/idempotency-keys.ts';
 import { readTask, type Task } from '../tasks/task.ts';
 import { move, moveNow, Superseded } from '../tasks/transitions.ts';
+import { reportAlive } from '../worker/live-workers.ts';
 import { submitTask } from '../worker/submit.ts';
 import { reconcile } from './reconcile.ts';
 
@@ -230,6 +231,11 @@ test('a job of another task is refused, whoever named it, and changes nothing', 
   await reconcile(fixture.db, taken.id, mine, 'seen');
   const message = 'job job-mine belongs to another task already';
   await assert.rejects(reconcile(fixture.db, held.id, mine, 'a mistake'), { message });
+  const providers = ['scripted', 'scripted-2'];
+  await reportAlive(fixture.db, { id: 'worker-of-two', providers, ingestSlots: 1 });
+  const moved = `update attempts set provider = 'scripted-2' where task_id = $1`;
+  await sql(fixture.db, moved, [taken.id]);
+  await assert.rejects(reconcile(fixture.db, held.id, mine, 'a shared account'), { message });
   const called = await makeHeldTask(fixture);
   await callBack(fixture, called.attempt.id, report('job-of-called'));
   const refunded = await makeHeldTask(fixture);

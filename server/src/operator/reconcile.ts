@@ -4,6 +4,7 @@ import {
   correctJob,
   currentAttempt,
   lockCurrentAttempt,
+  takenJobs,
 } from '../attempts/attempts.ts';
 import { otherTaskOf, recordEvidence } from '../attempts/evidence.ts';
 import { recordOrphans, removeOrphan } from '../attempts/orphans.ts';
@@ -14,6 +15,7 @@ import { notAccepted } from '../tasks/not-accepted.ts';
 import { LIVE_PHASES, type Task } from '../tasks/task.ts';
 import { phaseOf, requireTask } from '../tasks/task-listing.ts';
 import { move } from '../tasks/transitions.ts';
+import { runningConnections } from '../worker/live-workers.ts';
 
 /**
  * What an operator knows about a task, for example from the provider's console. `failed` is
@@ -126,14 +128,23 @@ async function adopt(
     : applyDecided(tx, task, attempt, decided);
   const phase = await adopting.catch((error: unknown) => {
     if (violatedConstraint(error) !== 'one_attempt_per_job') throw error;
-    throw new UsageError(`job ${jobId} belongs to another task already`);
+    throw ofAnotherTask(jobId);
   });
   await removeOrphan(tx, attempt.provider, jobId);
   return phase;
 }
 
-/** An orphan job, or one that was named for another attempt, may be another customer's. */
+function ofAnotherTask(jobId: string): UsageError {
+  return new UsageError(`job ${jobId} belongs to another task already`);
+}
+
+/**
+ * An orphan job, or one that was named for another attempt, may be another customer's. So may a job
+ * of another connection: two may share an account, whose console shows the jobs of both.
+ */
 async function refuseTakenJob(tx: Transaction, attempt: Attempt, jobId: string): Promise<void> {
+  const others = (await runningConnections(tx)).filter((name) => name !== attempt.provider);
+  if ((await takenJobs(tx, others, [jobId])).size > 0) throw ofAnotherTask(jobId);
   const owner = await otherTaskOf(tx, attempt.id, attempt.provider, jobId);
   if (owner === undefined) return;
   throw new UsageError(

@@ -1,8 +1,8 @@
-import { namedStatement, type Queryable } from '../../database/database.ts';
+import { first, namedStatement, type Queryable } from '../../database/database.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { NEWEST_TERMS } from '../../routing/terms.ts';
 
-/** What costs are listed by, and the SQL of it. */
+/** What costs are listed by, and the SQL of it (decisions/0066). */
 const GROUPS = {
   day: `to_char(t.created_at at time zone 'utc', 'YYYY-MM-DD')`,
   model: `t.request->>'model'`,
@@ -93,6 +93,20 @@ function costsBy(by: CostGroup) {
        and t.created_at < coalesce(:until::timestamptz, 'infinity')),
      ${SUMS}`,
   );
+}
+
+const OF_TASK = namedStatement(
+  'costs_of_task',
+  `with jobs as (${jobs(GROUPS.connection)} and t.id = :taskId), ${SUMS}`,
+);
+
+/** Its group is the connection. undefined: the task has not ended, had no job, or is a test. */
+export function costOfTask(
+  db: Queryable,
+  taskId: string,
+  creditPrices: ReadonlyMap<string, number>,
+): Promise<Costs | undefined> {
+  return first<Costs>(db, OF_TASK, OF_TASK.values({ taskId, ...arraysOf(creditPrices) }));
 }
 
 /** The newest tasks of a day: a bounded number, because metrics read them with each scrape. */

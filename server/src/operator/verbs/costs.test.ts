@@ -47,8 +47,8 @@ interface Ended {
 
 const { accountId } = await makeCustomer(db, 100_000);
 
-/** An ended task of 5 s and 250 credits. */
-async function makeEnded(ended: Ended): Promise<void> {
+/** An ended task of 5 s and 250 credits. @returns its id */
+async function makeEnded(ended: Ended): Promise<string> {
   const { provider, phase = 'completed', billed = null, cost = [null, null] } = ended;
   const { promotional = 0, surface = 'api', createdAt = '2026-03-01T12:00:00Z' } = ended;
   const request = requestOf({ prompt: 'A lighthouse', ...ended.request });
@@ -65,6 +65,7 @@ async function makeEnded(ended: Ended): Promise<void> {
      where id = $1`,
     [task.id, phase, billed, ...cost, promotional, surface, createdAt],
   );
+  return task.id;
 }
 
 const REFERENCES = {
@@ -220,6 +221,22 @@ async function figures() {
   const { margins, differing } = await readFigures(db);
   return { margins, differing };
 }
+
+test('the cost of one task is shown once it has ended', async () => {
+  const id = await makeEnded({ provider: 'reported', cost: ['0.55', 'usd'] });
+  assert.deepEqual(await run(`costs show ${id} --credit-price usd=0.01`), {
+    task_id: id,
+    connection: 'reported',
+    currency: 'usd',
+    cost: '0.55',
+    is_reported: true,
+    differs: false,
+    revenue: '2.5',
+    margin: '1.95',
+  });
+  await sql(db, `update tasks set phase = 'generating', due_at = clock_now() where id = $1`, [id]);
+  await assert.rejects(run(`costs show ${id}`), /is no ended task with a job/);
+});
 
 test('costs are printed as CSV', async () => {
   const line = 'costs list --csv --from 2026-04-10T00:00:00Z --until 2026-04-11T00:00:00Z';

@@ -1,10 +1,17 @@
 import { creditPrices } from '../../billing/credit-price.ts';
 import { RESOLUTIONS } from '../../catalog/models.ts';
-import type { Database } from '../../database/database.ts';
+import type { Database, Queryable } from '../../database/database.ts';
+import { UsageError } from '../../kernel/errors.ts';
 import { listTerms, saveTerms } from '../../routing/terms.ts';
 import { performAction } from '../actions.ts';
-import { COST_GROUPS, type CostGroup, type Costs, listCosts } from '../listings/costs.ts';
-import { choiceOf, type Field, flag, optional, text, time } from '../verb/fields.ts';
+import {
+  COST_GROUPS,
+  type CostGroup,
+  type Costs,
+  costOfTask,
+  listCosts,
+} from '../listings/costs.ts';
+import { choiceOf, type Field, flag, optional, TASK, text, time } from '../verb/fields.ts';
 import { RowStream, verb } from '../verb/verb.ts';
 import { requireConnection } from './providers.ts';
 import { requireModel } from './routes.ts';
@@ -92,6 +99,18 @@ const COLUMNS: readonly (keyof Costs)[] = [
 const DAYS = 30;
 
 export const COSTS = {
+  'costs show': verb({
+    summary: 'Show what the job of an ended task cost you, and your margin',
+    fields: { id: TASK, credit_price: optional(CREDIT_PRICES) },
+    words: ['id'],
+    run: async ({ db }, { id, credit_price: prices }) => {
+      const found = await costOfTask(db, id, await creditPricesOr(db, prices));
+      if (!found) throw new UsageError(`${JSON.stringify(id)} is no ended task with a job`);
+      const { group: connection, currency, cost, reported, differing, revenue, margin } = found;
+      const facts = { is_reported: reported > 0, differs: differing > 0 };
+      return { task_id: id, connection, currency, cost, ...facts, revenue, margin };
+    },
+  }),
   'costs list': verb({
     summary: 'List what ended tasks cost you, and your margin; of the last 30 days',
     fields: {
@@ -132,9 +151,12 @@ export function readCosts(
   },
 ): Promise<Costs[]> {
   return db.snapshot(async (tx) => {
-    const sold = await creditPrices(tx);
-    return listCosts(tx, { ...wanted, creditPrices: new Map([...sold, ...(prices ?? [])]) });
+    return listCosts(tx, { ...wanted, creditPrices: await creditPricesOr(tx, prices) });
   });
+}
+
+async function creditPricesOr(db: Queryable, prices: ReadonlyMap<string, number> = new Map()) {
+  return new Map([...(await creditPrices(db)), ...prices]);
 }
 
 async function* streamed<Row>(rows: Row[]) {

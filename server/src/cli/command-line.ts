@@ -23,12 +23,12 @@ export interface ParsedCommandLine {
 /** @throws UsageError with one line, when the command is unknown or its arguments are wrong */
 export async function parseCommandLine(args: string[]): Promise<ParsedCommandLine> {
   const [name, verb] = await findVerb(args);
-  const { words, options } = parseWords(name, verb, args.slice(name.split(' ').length));
+  const { positional, options } = parseArguments(name, verb, args.slice(name.split(' ').length));
   return worded(verb, async () => {
     const { json, reason, by, limit, after, ...given } = options;
     const action = readAction(verb, name, { by, reason });
     const page = readInput(PAGE, { limit, after });
-    const work = verb.prepare({ ...given, ...words });
+    const work = verb.prepare({ ...given, ...positional });
     const log = createLog({ level: 'silent' });
     return {
       name,
@@ -58,7 +58,7 @@ async function worded<Result>(verb: Verb, work: () => Promise<Result>): Promise<
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const nameOf = (field: string) =>
-      verb.words?.includes(field) ? (verb.fields[field]?.word ?? field) : optionOf(field);
+      verb.positional?.includes(field) ? (verb.fields[field]?.word ?? field) : optionOf(field);
     throw new UsageError(error.wording(nameOf), { cause: error });
   }
 }
@@ -85,12 +85,12 @@ async function suggestionsFor(noun: string): Promise<string> {
   return names.join(', ') || 'npx --no-install framewright --help';
 }
 
-function parseWords(name: string, verb: Verb, args: string[]) {
+function parseArguments(name: string, verb: Verb, args: string[]) {
   const shared = [
     ...(verb.reason ? ['reason', 'by'] : []),
     ...(verb.cursorOf ? ['limit', 'after'] : []),
   ];
-  const { words: names = [], fields } = verb;
+  const { positional: names = [], fields } = verb;
   const own = Object.entries(fields).filter(([field]) => !names.includes(field));
   const options = Object.fromEntries([
     ...own.map(([field, { kind }]) => [field.replaceAll('_', '-'), typeOf(kind === 'flag')]),
@@ -106,7 +106,7 @@ function parseWords(name: string, verb: Verb, args: string[]) {
     value,
   ]);
   return {
-    words: Object.fromEntries(names.map((field, i) => [field, positionals[i]])),
+    positional: Object.fromEntries(names.map((field, i) => [field, positionals[i]])),
     options: Object.fromEntries(given) as Record<string, string | boolean | undefined> &
       Record<'reason' | 'by' | 'limit' | 'after', string | undefined>,
   };

@@ -10,9 +10,9 @@ function givenAs(field: string, { kind, word }: Field<unknown>): string {
   return kind === 'flag' ? optionOf(field) : `${optionOf(field)} ${word}`;
 }
 
-export function usageOf(name: string, { words = [], fields, oneOf, reason }: Verb): string {
+export function usageOf(name: string, { positional = [], fields, oneOf, reason }: Verb): string {
   const parts = Object.entries(fields).flatMap(([field, facts]) => {
-    if (words.includes(field)) return [];
+    if (positional.includes(field)) return [];
     if (!oneOf?.fields.includes(field)) {
       const given = givenAs(field, facts);
       return [facts.isOptional ? `[${given}]` : given];
@@ -24,10 +24,8 @@ export function usageOf(name: string, { words = [], fields, oneOf, reason }: Ver
     });
     return [oneOf.isRequired ? `(${all.join(' | ')})` : `[${all.join(' | ')}]`];
   });
-  const asWords = words.map((field) => fields[field]?.word ?? field);
-  return [name, ...asWords, ...parts, ...(reason === 'required' ? ['--reason TEXT'] : [])].join(
-    ' ',
-  );
+  const first = positional.map((field) => fields[field]?.word ?? field);
+  return [name, ...first, ...parts, ...(reason === 'required' ? ['--reason TEXT'] : [])].join(' ');
 }
 
 const SERVE = `  serve
@@ -71,10 +69,10 @@ function listing(verbs: Verbs, more: (verb: Verb) => string = () => ''): string 
     .join('\n');
 }
 
-function fieldsOf({ fields, words = [] }: Verb): string {
-  const named = Object.entries(fields).map(
-    ([field, { word, about }]) => [words.includes(field) ? word : optionOf(field), about] as const,
-  );
+function fieldsOf({ fields, positional = [] }: Verb): string {
+  const named = Object.entries(fields).map(([field, { word, about }]) => {
+    return [positional.includes(field) ? word : optionOf(field), about] as const;
+  });
   const width = Math.max(...named.map(([name]) => name.length));
   return named.map(([name, about]) => `\n        ${name.padEnd(width)}  ${about}`).join('');
 }

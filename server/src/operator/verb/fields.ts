@@ -165,6 +165,6 @@ export const ACCOUNT = text('The account: its id or its e-mail address.', {
   word: 'ACCOUNT',
   max: 254,
 });
-export const OF_ACCOUNT = { fields: { account: ACCOUNT }, words: ['account'] } as const;
+export const OF_ACCOUNT = { fields: { account: ACCOUNT }, positional: ['account'] } as const;
 export const TASK = text('The id of the task.', { word: 'ID' });
 export const KIND = choiceOf('The kind of the credits.', ['paid', 'promotional']);

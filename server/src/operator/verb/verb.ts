@@ -31,7 +31,7 @@ export interface ListPage {
 interface Facts<Name extends string> {
   summary: string;
   /** The fields given as positional arguments, in this order. The others are options. */
-  words?: readonly Name[];
+  positional?: readonly Name[];
   /** Mutually exclusive fields, of which one may be required. */
   oneOf?: { fields: readonly Name[]; isRequired: boolean };
   /** Set if it changes something, which is recorded (`actions.ts`). */

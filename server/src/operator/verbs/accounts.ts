@@ -27,7 +27,7 @@ export const ACCOUNTS = {
   'accounts create': verb({
     summary: 'Create an account with no credits',
     fields: { email: text('The e-mail address of its owner.', { word: 'EMAIL', max: 254 }) },
-    words: ['email'],
+    positional: ['email'],
     reason: 'optional',
     dialog: { title: 'Create the account' },
     createsDatabase: true,
@@ -62,7 +62,7 @@ export const ACCOUNTS = {
       account: ACCOUNT,
       only_sessions: flag('End the sessions, and keep its passkeys and outside identities.'),
     },
-    words: ['account'],
+    positional: ['account'],
     reason: 'required',
     dialog: {
       title: 'Sign out everywhere',
@@ -79,7 +79,7 @@ export const ACCOUNTS = {
       account: ACCOUNT,
       passkey: text('The id of the passkey.', { word: 'ID', max: 1400 }),
     },
-    words: ['account'],
+    positional: ['account'],
     reason: 'required',
     dialog: {
       title: 'Remove the passkey',

@@ -48,7 +48,7 @@ export const TERMS = {
       }),
       from: optional(time('Jobs submitted from then on; it may be past. Without it, from now.')),
     },
-    words: ['connection', 'model', 'resolution', 'price', 'currency'],
+    positional: ['connection', 'model', 'resolution', 'price', 'currency'],
     reason: 'required',
     dialog: { title: 'Set the terms' },
     async run({ db }, { from, currency, reference_price = null, ...given }, action) {
@@ -102,7 +102,7 @@ export const COSTS = {
   'costs show': verb({
     summary: 'Show what the job of an ended task cost you, and your margin',
     fields: { id: TASK, credit_price: optional(CREDIT_PRICES) },
-    words: ['id'],
+    positional: ['id'],
     run: async ({ db }, { id, credit_price: prices }) => {
       const found = await costOfTask(db, id, await creditPricesOr(db, prices));
       if (!found) throw new UsageError(`${JSON.stringify(id)} is no ended task with a job`);

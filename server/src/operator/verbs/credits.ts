@@ -34,7 +34,7 @@ export const CREDITS_VERBS = {
       ...MOVEMENT,
       expires_at: optional(time('When the credits that are left expire; without it, never.')),
     },
-    words: ['account', 'credits'],
+    positional: ['account', 'credits'],
     reason: 'optional',
     dialog: {
       title: 'Grant credits',
@@ -56,7 +56,7 @@ export const CREDITS_VERBS = {
       }),
       kind: OF_KIND,
     },
-    words: ['account', 'credits'],
+    positional: ['account', 'credits'],
     reason: 'required',
     dialog: { title: 'Adjust the credits' },
     run: async ({ db }, given, action) => {
@@ -73,7 +73,7 @@ export const CREDITS_VERBS = {
       payment: text('The reference of the grant that the payment was for.', { word: 'GRANT_REF' }),
       reference: REFERENCE,
     },
-    words: ['account', 'credits'],
+    positional: ['account', 'credits'],
     reason: 'required',
     dialog: { title: 'Claw credits back', isDangerous: true },
     run: async ({ db }, { account, ...given }, action) => {
@@ -95,7 +95,7 @@ export const CREDITS_VERBS = {
       until: optional(time('The moment before which it ends.')),
       csv: flag('Print comma-separated values, without the totals.'),
     },
-    words: ['account'],
+    positional: ['account'],
     notOnConsole: 'the page of an account shows it, fifty movements at a time',
     run: async ({ db }, { account, kind, from, until, csv: isCsv }) => {
       const accountId = await findAccount(db, account);
@@ -113,7 +113,7 @@ export const CREDITS_VERBS = {
   'credits show': verb({
     summary: 'Show available and reserved credits, debts, and the credits that expire',
     fields: { account: ACCOUNT },
-    words: ['account'],
+    positional: ['account'],
     run: async ({ db }, { account }) => {
       const accountId = await findAccount(db, account);
       const { lots, ...live } = await readOverview(db, accountId);

@@ -29,7 +29,7 @@ export const KEYS = {
       monthly_cap: optional(CAP),
       test: flag('Makes a test key: it spends test credits, and no real provider is called.'),
     },
-    words: ['account'],
+    positional: ['account'],
     reason: 'optional',
     notOnConsole: 'a stolen session of an operator must not get the secret of a key',
     run: async ({ db }, { account, name, test, ...given }, action) => {
@@ -52,7 +52,7 @@ export const KEYS = {
   'keys update': verb({
     summary: 'Rename a key, or set what its creates may spend in a calendar month (UTC)',
     fields: { key: KEY, name: optional(NAME), monthly_cap: optional(orNone(CAP)) },
-    words: ['key'],
+    positional: ['key'],
     reason: 'optional',
     dialog: { title: 'Change the key' },
     run: ({ db }, { key, name, monthly_cap: monthlyCap }, action) => {
@@ -66,7 +66,7 @@ export const KEYS = {
   'keys revoke': verb({
     summary: 'Respond 401 to this key from the next request on',
     fields: { key: KEY },
-    words: ['key'],
+    positional: ['key'],
     reason: 'optional',
     dialog: { title: 'Revoke the key', isDangerous: true },
     run: ({ db }, { key }, action) =>

@@ -82,7 +82,7 @@ export const MODELS = {
   'models set': verb({
     summary: 'Add or change a model; what is left out stays. A changed price needs --from',
     fields: FIELDS,
-    words: ['name'],
+    positional: ['name'],
     reason: 'required',
     dialog: { title: 'Set a model' },
     run: ({ db }, { name, ...wish }, action) =>
@@ -97,7 +97,7 @@ export const MODELS = {
       provider: text('A provider with a list of models, such as openrouter.', { word: 'PROVIDER' }),
       connection: optional(text('A connection to it, if not that of its name.', { word: 'NAME' })),
     },
-    words: ['provider'],
+    positional: ['provider'],
     notOnConsole: 'it asks the provider as the environment of this machine configures it',
     async run({ db, listVendorModels }, { provider, connection = provider }) {
       if (!listVendorModels) throw new Error('only the command line asks providers');
@@ -108,7 +108,7 @@ export const MODELS = {
   'models retire': verb({
     summary: 'Refuse new tasks for a model; its existing tasks go on and stay readable',
     fields: { name: NAME },
-    words: ['name'],
+    positional: ['name'],
     reason: 'required',
     dialog: { title: 'Retire the model' },
     run: ({ db }, { name }, action) =>

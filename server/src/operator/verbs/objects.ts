@@ -23,7 +23,7 @@ export const OBJECTS = {
   'objects takedown': verb({
     summary: 'Stop serving a file now and delete it. ID: an object, or a task for its video',
     fields: { id: text('An object, or a task for its video.', { word: 'ID' }) },
-    words: ['id'],
+    positional: ['id'],
     reason: 'required',
     dialog: {
       title: 'Take the video down',
@@ -52,7 +52,7 @@ export const UPLOADS = {
   'uploads remove': verb({
     summary: 'Remove an upload. ID: the upload, or an account for all uploads of its mailbox',
     fields: { id: text('An upload, or an account for all of its mailbox.', { word: 'ID' }) },
-    words: ['id'],
+    positional: ['id'],
     reason: 'required',
     dialog: { title: 'Remove uploads', isDangerous: true },
     run: async ({ db }, { id }, action) => {

@@ -58,7 +58,7 @@ function retire(kind: Offer['kind']) {
   return verb({
     summary: `Stop selling a ${kind}`,
     fields: { id: ID },
-    words: ['id'],
+    positional: ['id'],
     reason: 'required',
     dialog: { title: `Retire the ${kind}` },
     run: ({ db }, { id }, action) =>
@@ -81,7 +81,7 @@ export const PACKS = {
   'packs set': verb({
     summary: 'Sell or change a pack; open orders keep their terms. MINOR: 990 for 9.90 USD',
     fields: { ...TERMS, expires_days: EXPIRES_DAYS },
-    words: ['id'],
+    positional: ['id'],
     reason: 'required',
     dialog: { title: 'Sell the pack' },
     run: ({ db }, terms, action) =>
@@ -99,7 +99,7 @@ export const PLANS = {
       period: optional(choiceOf('How often it is paid; by default each month.', ['month', 'year'])),
       expires_days: EXPIRES_DAYS,
     },
-    words: ['id'],
+    positional: ['id'],
     reason: 'required',
     dialog: { title: 'Sell the plan' },
     run: ({ db }, { period = 'month', ...terms }, action) =>

@@ -44,7 +44,7 @@ export const ORDERS = {
   'orders show': verb({
     summary: 'Show an order: its terms, its payment, refunds, disputes and credits',
     fields: { id: text('The id of the order.', { word: 'ID' }) },
-    words: ['id'],
+    positional: ['id'],
     run: ({ db }, { id }) => showOrder(db, id),
     runOnConsole: async (run, { db }) => withEmail(db, await run()),
   }),
@@ -55,7 +55,7 @@ export const ORDERS = {
     fields: {
       id: text('An order; or an invoice or payment at Stripe, in_… or pi_….', { word: 'ID' }),
     },
-    words: ['id'],
+    positional: ['id'],
     reason: 'optional',
     dialog: {
       title: 'Settle the order',

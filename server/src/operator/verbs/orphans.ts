@@ -17,7 +17,7 @@ export const ORPHANS = {
       provider: text('The provider that has the job.', { word: 'PROVIDER', max: 100 }),
       job_id: text('The id of the job at the provider.', { word: 'JOB_ID' }),
     },
-    words: ['provider', 'job_id'],
+    positional: ['provider', 'job_id'],
     reason: 'required',
     dialog: { title: 'Acknowledge the orphan job' },
     run: ({ db }, { provider, job_id: jobId }, action) =>

@@ -17,7 +17,7 @@ import { verb } from '../verb/verb.ts';
 
 const OF_PROVIDER = {
   fields: { provider: text('The provider or connection.', { word: 'PROVIDER', max: 31 }) },
-  words: ['provider'],
+  positional: ['provider'],
 } as const;
 
 /** The connections of all providers, and those that CONNECTIONS gave a running worker. */

@@ -16,7 +16,7 @@ export const RECONCILE = {
       not_accepted: flag('There is certainly no job: it is submitted again, or refunded.'),
       failed: flag('End it with a refund; a job that turns up later becomes an orphan job.'),
     },
-    words: ['id'],
+    positional: ['id'],
     oneOf: { fields: ['accepted', 'not_accepted', 'failed'], isRequired: true },
     reason: 'required',
     dialog: {

@@ -57,7 +57,7 @@ export const ROUTES = {
         ]),
       ),
     },
-    words: ['model', 'steps'],
+    positional: ['model', 'steps'],
     reason: 'required',
     dialog: { title: 'Set the route' },
     async run({ db }, { model, steps, choice = 'order' }, action) {

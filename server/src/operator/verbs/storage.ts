@@ -18,7 +18,7 @@ export const STORAGE = {
       from: text(`Where the files are: ${PLACE}`, { word: 'FROM', max: 4000 }),
       to: text(`Where they shall be too: ${PLACE}`, { word: 'TO', max: 4000 }),
     },
-    words: ['from', 'to'],
+    positional: ['from', 'to'],
     notOnConsole: 'it belongs to those who run the servers: it reads folders of this machine',
     async run({ db, log, show }, { from, to }) {
       const source = settingsOf('FROM', from);

@@ -19,7 +19,7 @@ import { verb } from '../verb/verb.ts';
 
 const PHASES = Object.keys(TRANSITIONS) as Phase[];
 
-const OF_TASK = { fields: { id: TASK }, words: ['id'] } as const;
+const OF_TASK = { fields: { id: TASK }, positional: ['id'] } as const;
 
 export const TASKS = {
   'tasks list': verb({

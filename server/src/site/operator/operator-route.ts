@@ -3,7 +3,6 @@ import type { Database } from '../../database/database.ts';
 import { ApiError, invalidRequest, Refusal, UsageError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { RecentMinutes } from '../../operator/recent-minutes.ts';
-import type { Verb } from '../../operator/verb/verb.ts';
 import { siteRoute } from '../route.ts';
 
 export interface OperatorDeps {
@@ -29,20 +28,21 @@ export function operatorRead<Url extends `/${string}`, Query extends TProperties
     asked: { query: Static<TObject<Query>>; id: string },
   ) => Promise<Result>,
 ) {
-  const words = url.includes('/:id') ? ['id'] : [];
   return siteRoute(`GET ${PREFIX}${url}`, {
     access: 'operator',
     query: Type.Object(query),
     params: ParamsSchema,
-    handle: (deps: OperatorDeps, { query: asked, params: { id = '' } }) =>
-      explained(() => read(deps, { query: asked as Static<TObject<Query>>, id }), { words }),
+    handle: (deps: OperatorDeps, { query: asked, params: { id = '' } }) => {
+      const work = () => read(deps, { query: asked as Static<TObject<Query>>, id });
+      return explained(work, url.includes('/:id'));
+    },
   });
 }
 
 /** Turns a UsageError into an `invalid_request`, or for a read of one item into a `not_found`. */
 export async function explained<Result>(
   work: () => Promise<Result>,
-  { words = [], reason }: Pick<Verb, 'words' | 'reason'>,
+  isItemRead: boolean,
 ): Promise<Result> {
   try {
     return await work();
@@ -51,7 +51,7 @@ export async function explained<Result>(
     const isRefusal = error instanceof Refusal;
     const text = isRefusal ? error.wording((field) => field.replaceAll('_', ' ')) : error.message;
     const sentence = `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
-    if (words.length > 0 && !reason && !isRefusal) {
+    if (isItemRead && !isRefusal) {
       throw new ApiError('not_found', sentence, { cause: error });
     }
     const details = { field: isRefusal ? error.field : 'request', reason: 'refused' };

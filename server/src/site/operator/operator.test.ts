@@ -240,8 +240,8 @@ test('every verb has both its ways in, or says why it has no route; no change is
   const listed = (await operator.get(`${API}/verbs`)).body;
   const nouns = await Promise.all(Object.values(NOUNS).map((verbsOf) => verbsOf()));
   for (const [name, one] of nouns.flatMap((verbs) => Object.entries<Verb>(verbs))) {
-    const words = one.words?.map(() => 'x') ?? [];
-    const parsed = parseCommandLine([...name.split(' '), ...words, '--no-such-option']);
+    const positional = one.positional?.map(() => 'x') ?? [];
+    const parsed = parseCommandLine([...name.split(' '), ...positional, '--no-such-option']);
     await assert.rejects(parsed, /Unknown option '--no-such-option'/, name);
     const isChange = one.reason !== undefined || one.isRecordedOnConsole === true;
     const { status, body } = isChange

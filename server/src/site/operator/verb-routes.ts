@@ -70,12 +70,13 @@ function performed(
   verb: Verb,
   { given, cursor, action }: { given: object; cursor?: string | undefined; action: Action },
 ): Promise<unknown> {
+  const isItemRead = verb.positional !== undefined && !verb.reason;
   return explained(async () => {
     const page = { limit: PAGE_ROWS, after: cursor || undefined };
     const work = verb.prepareRequest(given);
     const result = await work({ db, log, page, waitSeconds: verb.clickSeconds }, action);
     return verb.cursorOf && Array.isArray(result) ? pageOf(result, verb.cursorOf) : result;
-  }, verb);
+  }, isItemRead);
 }
 
 async function findVerb(path: string): Promise<{ name: string; verb: Verb }> {

@@ -44,7 +44,7 @@ export interface CatalogModel {
   prices: readonly [PriceVersion, ...PriceVersion[]];
 }
 
-/** All models, the contract's first. Immutable: a change makes a new one. */
+/** All models, the built-in ones first. Immutable: a change makes a new one. */
 export interface Catalog {
   models: readonly CatalogModel[];
 }
@@ -77,7 +77,7 @@ export const ALL_DURATIONS: readonly number[] = Array.from(
   (_, i) => DURATION_SECONDS.min + i,
 );
 
-/** The contract's models, which nobody changes. */
+/** The built-in models, which nobody changes. */
 export const BUILT_IN: Catalog = {
   models: BUILT_IN_MODELS.map((name) => ({
     name,

@@ -10,7 +10,7 @@ export function modelSchema(options: { default?: string; description?: string } 
 
 const OF_CONTRACT = JSON.stringify(BUILT_IN_MODELS);
 
-/** A copy of a schema in which these names replace those of the contract's models. */
+/** A copy of a schema in which these names replace those of the built-in models. */
 export function withModels(schema: object, names: readonly string[]): object {
   return JSON.parse(JSON.stringify(schema).replaceAll(OF_CONTRACT, JSON.stringify(names)));
 }

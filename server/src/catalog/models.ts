@@ -1,4 +1,4 @@
-/** The contract's models. Their prices are in catalog.ts; operators add other models. */
+/** The built-in models. Their prices are in catalog.ts; operators add other models. */
 export const BUILT_IN_MODELS = ['video-2.0', 'video-2.0-fast', 'video-2.0-mini'] as const;
 export type BuiltInModel = (typeof BUILT_IN_MODELS)[number];
 

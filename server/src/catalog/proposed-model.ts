@@ -43,7 +43,7 @@ export function proposeModel(vendor: VendorModel, name: string): ProposedModel |
   const missing = Object.entries({ modes, resolutions, durations, aspect_ratios: ratios })
     .filter(([, values]) => values.length === 0)
     .map(([field]) => field);
-  if (missing.length > 0) return `none of the contract's ${missing.join(', ')}`;
+  if (missing.length > 0) return `none of the API's ${missing.join(', ')}`;
   // The service resolves `adaptive` itself, to any of the others.
   const aspectRatios = ratios.length === ASPECT_RATIOS.length ? [...REQUEST_RATIOS] : ratios;
   return { name, title, modes, resolutions, durations, aspectRatios, sound, seed, dropped };

@@ -327,7 +327,7 @@ function requireOffer<Field extends 'mode' | 'aspect_ratio' | 'duration' | 'reso
   const value = request[field];
   if (offered.includes(value)) return;
   const message = `${model} does not offer ${value}${field === 'duration' ? ' seconds' : ''}.`;
-  // The contract's models have the details of the contract's version 1.
+  // The built-in models have the details of the contract's version 1.
   const more = source === 'built-in' ? {} : { offered };
   refuse(field, 'not_offered', message, { model, [field]: value, ...more });
 }

@@ -117,7 +117,7 @@ test('what can not be a model is refused, with the field', async () => {
   assert.deepEqual(await sql(db, `select name from models where name = 'model-${named}'`), []);
 });
 
-test("the contract's models can not be changed", async () => {
+test('the built-in models can not be changed', async () => {
   for (const name of ['video-2.0', 'video-2.0-mini']) {
     await assert.rejects(set(name, { title: 'Mine' }, 'file'), UsageError);
     await assert.rejects(

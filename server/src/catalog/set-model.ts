@@ -119,7 +119,7 @@ async function requireOwner(
   source: CatalogModel['source'],
 ): Promise<void> {
   if (before?.source === 'built-in') {
-    throw new UsageError(`${before.name} is a model of the contract: it can't be changed`);
+    throw new UsageError(`${before.name} is a built-in model: it can't be changed`);
   }
   if (before?.source === 'file' && source !== 'file' && (await isFileRead(tx))) {
     throw new UsageError(`${before.name} is a model of MODELS_FILE: change it there`);

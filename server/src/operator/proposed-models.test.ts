@@ -59,8 +59,8 @@ test('each model of the list gives commands within the contract, or the reason w
   assert.match(seedance.set, /media-to-video .*9:16,adaptive /);
   assert.equal(seedance.dropped, 'aspect_ratios 9:21');
   assert.deepEqual(left_out, [
-    { id: 'minimax/hailuo-3', because: "none of the contract's resolutions" },
-    { id: 'runway/aleph-2', because: "none of the contract's resolutions, durations" },
+    { id: 'minimax/hailuo-3', because: "none of the API's resolutions" },
+    { id: 'runway/aleph-2', because: "none of the API's resolutions, durations" },
   ]);
 });
 

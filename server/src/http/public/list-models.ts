@@ -40,7 +40,7 @@ function modelsAt(catalog: Catalog, at: Date) {
 
 const ratesOf = ({ standard, referenced }: ModelRates) => ({ standard, referenced });
 
-/** Where a model offers less than {@link LIMITS}: nowhere for the contract's models. */
+/** Where a model offers less than {@link LIMITS}: nowhere for the built-in models. */
 function differencesOf({ name, title, modes, durations, aspectRatios, audio, seed }: CatalogModel) {
   return {
     ...(title !== name && { title }),

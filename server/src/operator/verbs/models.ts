@@ -71,7 +71,7 @@ const FIELDS = {
 
 export const MODELS = {
   'models list': verb({
-    summary: 'List the models of the contract and those that were added, with their prices',
+    summary: 'List the built-in models and those that were added, with their prices',
     fields: {},
     run: async ({ db }) => {
       const { models } = await readCatalog(db);

@@ -26,12 +26,12 @@ import {
   type Rules,
 } from './form-model.ts';
 import { type GivenRequest, givenRequest } from './given-request.ts';
-import { Outcomes } from './outcomes.tsx';
 import { PriceBox, useQuote } from './price-box.tsx';
 import { Result } from './result.tsx';
 import { followedRequest, type Generation, useRuns } from './runs.ts';
 import { publicBody, samplesOf } from './samples.ts';
 import { Settings } from './settings.tsx';
+import { TestOutcomes } from './test-outcomes.tsx';
 
 export default function PlaygroundPage() {
   const { query } = useLocation();
@@ -87,7 +87,7 @@ function FilledIn({ refused }: GivenRequest) {
 const MOST_NAMED = 8;
 
 interface PlaygroundProps {
-  /** The draft's: the task being repeated, or the URL's request. */
+  /** The draft's name: the id of the task being repeated, or the request in the URL. */
   name: string;
   rules: Rules;
   first: Body | undefined;
@@ -110,7 +110,7 @@ function Playground(props: PlaygroundProps) {
   const result = useRef<HTMLDivElement>(null);
   const { runs, generate, ...actions } = useRuns(me);
   const newest = runs[0]?.generation;
-  const live = useQuote(form, rules.prices, availableOf(me));
+  const price = useQuote(form, rules.prices, availableOf(me));
   const onMedia = (field: MediaField, next: (before: Medium[]) => Medium[]) =>
     change((before) => {
       return { ...before, media: { ...before.media, [field]: next(before.media[field]) } };
@@ -130,11 +130,11 @@ function Playground(props: PlaygroundProps) {
   return (
     <form noValidate onSubmit={submit} class={COLUMNS}>
       <div ref={settings} class="grid min-w-0 gap-8">
-        <Outcomes value={form.prompt} onChange={(prompt) => set({ prompt })} />
+        <TestOutcomes value={form.prompt} onChange={(prompt) => set({ prompt })} />
         <Settings form={form} rules={rules} errors={errors} onMedia={onMedia} onChange={set} />
       </div>
       <div class={`${BESIDE} ${runs.length === 0 ? ALONE : ''}`}>
-        <PriceBox live={live} isBusy={newest?.kind === 'sending'} />
+        <PriceBox price={price} isBusy={newest?.kind === 'sending'} />
         <div ref={result} class="grid scroll-mt-24 grid-cols-[minmax(0,1fr)] gap-10 empty:hidden">
           {runs.map((run) => (
             <Result key={run.submission.key} run={run} sizeOf={sizeOf} {...actions} />
@@ -166,7 +166,7 @@ const BESIDE_WIDTH = 1024;
 /** How many visible pixels of a result beside the form are enough. */
 const LEAST_SHOWN = 100;
 
-/** Scrolls a request's result into view: on a phone the button is far below it. */
+/** Scrolls a request's result into view: on a phone it is below the button, often out of sight. */
 function useShown(result: RefObject<HTMLElement | null>, kind: string | undefined): void {
   const before = useRef(kind);
   useEffect(() => {

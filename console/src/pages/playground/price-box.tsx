@@ -36,9 +36,9 @@ export function useQuote(form: Form, prices: Prices, balance: number) {
   return { quote: last.current, error, isOld };
 }
 
-type PriceProps = { live: ReturnType<typeof useQuote>; isBusy: boolean };
+type PriceProps = { price: ReturnType<typeof useQuote>; isBusy: boolean };
 
-export function PriceBox({ live: { quote, isOld, error }, isBusy }: PriceProps) {
+export function PriceBox({ price: { quote, isOld, error }, isBusy }: PriceProps) {
   return (
     <section aria-labelledby="price" class="border border-edge bg-sheet p-5 sm:p-6">
       <h2 id="price" class="text-sm text-dim">

@@ -23,7 +23,7 @@ const CHOICES = Object.fromEntries(NAMES.map((name) => [name, `test-${name}: ${O
 /** The outcome words in a prompt, with preceding white space. */
 const WORDS = new RegExp(String.raw`\s*\btest-(${NAMES.toReversed().join('|')})\b(?!-[a-z])`, 'gi');
 
-export function Outcomes({ value: prompt, onChange }: Pick<TextProps, 'value' | 'onChange'>) {
+export function TestOutcomes({ value: prompt, onChange }: Pick<TextProps, 'value' | 'onChange'>) {
   if (useMode() === 'live') return null;
   const [first] = prompt.matchAll(WORDS);
   const choose = (name: string) => {

@@ -58,7 +58,7 @@ export const METRICS = {
   ),
   framewright_reconciled_attempts: databaseGauge(
     ['by', 'result'],
-    'Attempts with an outcome after the submit, by callback, find, operator or assumption',
+    'Attempts whose outcome became known after the submit, by source and result',
   ),
   framewright_http_responses_total: counter(['route', 'status'], 'Responses, by route and status'),
   framewright_http_response_seconds: histogram(
@@ -68,7 +68,7 @@ export const METRICS = {
   ),
   framewright_batch_items: histogram(
     ['batch'],
-    'Calls that shared one run of work, by batch',
+    'Calls that one run of a batch served, by batch',
     ITEMS,
   ),
   framewright_batch_seconds: histogram(['batch'], 'Seconds that one run of a batch took', FAST),

@@ -157,7 +157,7 @@ export const WEBHOOK_ENDPOINTS = [
   }),
   operation('POST /webhooks/:id/secret', {
     operationId: 'replaceWebhookSecret',
-    summary: 'Give a webhook endpoint a new secret; the one before signs too for a day',
+    summary: 'Give a webhook endpoint a new secret; for a day, the old one also signs',
     response: withSecret('The endpoint with its new secret.'),
     handle: ({ db }, { owner, id }) => replaceSecret(db, owner, id),
   }),

@@ -18,7 +18,8 @@ const ON_SERVER = 'it belongs to those who run the servers';
 
 export const SECRETS = {
   'secrets rotate': verb({
-    summary: 'Sign links with a new secret; old links work N hours (72), or --cut-off: not at all',
+    summary:
+      'Sign links with a new secret; old links work N more hours (72), or stop with --cut-off',
     fields: {
       keep_hours: optional(decimal('Hours for which old links still work.', { max: 87_600 })),
       cut_off: flag('Old links stop working when the new secret signs.'),
@@ -59,7 +60,7 @@ export const AUDIT = {
       return {
         ok: found === 0,
         ...(files && { files: files.count }),
-        // The problems were already shown one by one.
+        // Problems that were shown one by one are not repeated.
         ...(show === undefined || found === 0 ? { problems } : {}),
         ...(found > problems.length || (show !== undefined && found > 0) ? { found } : {}),
       };

@@ -39,7 +39,7 @@ function parseMigration(name: string, stored: string): MigrationFile {
     throw new Error(`${name}: it needs a header "-- oldest-program: NNNN"`);
   }
   if (oldestProgram > numberOf(name)) {
-    throw new Error(`${name}: the program with this migration must be able to use it`);
+    throw new Error(`${name}: oldest-program can't be newer than the migration itself`);
   }
   const checksum = createHash('sha256').update(text).digest('hex');
   return { name, text, checksum, oldestProgram, isTransaction: !header.has('transaction') };
@@ -75,7 +75,7 @@ export function statementsOf({ name, text }: MigrationFile): string[] {
   );
 }
 
-/** A statement that builds an index; the groups are `unique` and the index's name. */
+/** A statement that builds an index; the group is the index's name. */
 export const BUILD_INDEX =
   /^create (?:unique )?index concurrently (?:if not exists )?(\w+)\s+on\s/i;
 /** A statement that is repeated until it changes no row. */

@@ -50,7 +50,7 @@ export async function runRoles(config: Config, options: ProcessOptions): Promise
   try {
     await requireDataFolder(config.dataDir);
     const service = await startService(config, opened, log, {}, processName);
-    stop.started();
+    stop.markStarted();
     try {
       await options.started(opened, service.url);
       const code = await stop.requested;

@@ -6,7 +6,7 @@ export interface StopRequest {
   requested: Promise<number>;
   request(code: number): void;
   /** Marks the start as complete: from now on, a stop is graceful. */
-  started(): void;
+  markStarted(): void;
 }
 
 /** One Ctrl-C of `npm start` is two signals: the terminal and npm each send one. */
@@ -38,8 +38,8 @@ export function stopRequest(log: Log, isChild = false): StopRequest {
     log.warn('asked to stop during the start: exiting at once');
     process.exit(code);
   });
-  const started = () => {
+  const markStarted = () => {
     hasStarted = true;
   };
-  return { requested: promise, request: resolve, started };
+  return { requested: promise, request: resolve, markStarted };
 }

@@ -39,7 +39,7 @@ export async function supervise(
 ): Promise<number> {
   const connections = FIRST_PROCESS_CONNECTIONS;
   const opened = await openForService(config, { log, stop, migrates: true, connections });
-  stop.started();
+  stop.markStarted();
   const names = Array.from({ length: config.processes }, (_, index) => `api-${index + 1}`);
   if (config.roles.has('worker')) names.push('worker');
   const members = names.map((name): Member => ({ name }));

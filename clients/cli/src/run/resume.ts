@@ -64,14 +64,14 @@ async function finishOne(idempotencyKey: string, call: Call): Promise<Finished |
  * login, the create would be charged there.
  * @throws Failure `key`
  */
-function loginOf({ baseUrl, keyMark, taskId, idempotencyKey }: Entry, isChanged: boolean): Login {
+function loginOf({ baseUrl, keyMark, taskId, idempotencyKey }: Entry, isNewKey: boolean): Login {
   const login = currentLogin();
   const named = { taskId: taskId ?? undefined, idempotencyKey };
   if (login.baseUrl !== baseUrl) {
     const next = `Log in there: fw login --base-url ${baseUrl}`;
     throw new Failure('key', `A generation belongs to ${baseUrl}.`, { ...named, next });
   }
-  if (markOf(login) === keyMark || isChanged || taskId !== null) return login;
+  if (markOf(login) === keyMark || isNewKey || taskId !== null) return login;
   throw new Failure('key', 'A generation was begun with another API key.', {
     ...named,
     next: 'Use that key; or, with a new key of the same account, fw resume --key-changed.',
@@ -81,7 +81,7 @@ function loginOf({ baseUrl, keyMark, taskId, idempotencyKey }: Entry, isChanged:
 /** Downloads any task of the account, completed or running, wherever it was created. */
 async function fetchTask(taskId: string, { screen, text, flag }: Call): Promise<void> {
   const output = outputOf(text('output') ?? `${taskId}.mp4`, flag('force')) ?? '';
-  onInterrupt(`The same command goes on. It costs nothing.`);
+  onInterrupt('Run the same command again to continue: it costs nothing.');
   const client = clientOf();
   screen.progress(`making ${taskId}`);
   const task = await client.videos.wait(taskId);

@@ -8,14 +8,14 @@ import {
   FilterGraph as NativeGraph,
 } from 'node-av';
 
-/** A graph of FFmpeg filters with one output. Two threads on every machine give the same output. */
+/** A graph of FFmpeg filters with one output. */
 export class FilterGraph {
   #graph = new NativeGraph();
   #filters = 0;
 
   constructor() {
     this.#graph.alloc();
-    this.#graph.nbThreads = 2;
+    this.#graph.nbThreads = 2; // on every machine, so that the output is the same
   }
 
   /**

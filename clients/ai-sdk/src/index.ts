@@ -13,7 +13,7 @@ export interface FramewrightProvider extends ProviderV4 {
 export function createFramewright(options: FramewrightOptions = {}): FramewrightProvider {
   let client: Framewright | undefined;
   const video = (modelId: Model) => {
-    client ??= new Framewright(options); // shared by all models: it remembers the keys it sent
+    client ??= new Framewright(options); // for all models: it remembers the Idempotency-Keys it sent
     return videoModel(modelId, client);
   };
   const none = (modelType: 'languageModel' | 'embeddingModel' | 'imageModel') => {

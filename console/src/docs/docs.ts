@@ -23,7 +23,7 @@ function closeContentsOnPhone(): void {
   contents?.classList.add('is-ready');
   const current = contents?.querySelector<HTMLElement>('[aria-current]');
   if (!contents || !current) return;
-  // The column scrolls on its own.
+  // The list may scroll apart from the text: show the current page in it.
   contents.scrollTop = current.offsetTop - contents.clientHeight / 2;
 }
 

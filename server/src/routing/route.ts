@@ -8,7 +8,7 @@ export interface RouteStep {
   model_id?: string;
   /** For a route that chooses by weights; 1 if left out. */
   weight?: number;
-  /** A canary: the percentage of tasks, drawn for each, that begin here; others never come here. */
+  /** A canary: this percentage of tasks, chosen at random, begins here, and no other comes here. */
   share?: number;
   modes?: Mode[];
   resolutions?: Resolution[];
@@ -34,7 +34,7 @@ export function stepsFor(
 ): RouteStep[] {
   const able = steps.filter((step) => meets(step, request) && deps.canServe(step));
   const regular = able.filter(({ share }) => share === undefined);
-  if (regular.length === 0) return able;
+  if (regular.length === 0) return able; // canaries alone take all tasks
   const canaries = able.filter(({ share }) => share !== undefined && deps.random() * 100 < share);
   return [...canaries, ...(choice === 'weights' ? drawn(regular, deps.random) : regular)];
 }

@@ -21,7 +21,7 @@ export function readArkSettings(env: Environment) {
      * else that is unique to an attempt. Without it, or behind a gateway that does not echo it, two
      * similar attempts can't be told apart: a single similar job is found by likeness, even if it
      * belongs to another attempt whose response was lost. The field is meant for a stable id of an
-     * end user: an operator who has promised Ark that must switch marking off.
+     * end user: an operator who has promised Ark such ids must switch marking off.
      */
     markAttempts: yesOrNo(env, 'ARK_MARK_ATTEMPTS', 'yes'),
     submitsPerMinute: number(env, 'ARK_SUBMITS_PER_MINUTE', SUBMITS_PER_MINUTE, PER_MINUTE),

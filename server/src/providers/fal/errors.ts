@@ -45,8 +45,8 @@ export function falCause({ status, body }: JsonResponse): string {
 
 /**
  * Error types that are the client's fault. `file_download_error` is not among them: fal downloads
- * from links of this service. With status 400, 413 or 422, any other type is a parameter that the
- * model does not take.
+ * from links of this service. With status 400, 413 or 422, any other type means that the model
+ * does not take a parameter.
  * Source: fal docs, model errors.
  */
 const REQUEST_FAULTS: Record<string, RequestFault> = {

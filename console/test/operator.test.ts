@@ -123,6 +123,31 @@ test('the charts of the first minutes name each minute once, and the last values
   assert.ok(await creates.evaluate(hasTungsten), 'a minute without neighbours has a point');
 });
 
+test('an operator sets a route, sees what is wrong with another, and removes it', async () => {
+  const page = await asOperator();
+  await page.goto('/operator/providers');
+  const routes = page.getByRole('table', { name: 'Routes' });
+  const row = routes.getByRole('row', { name: /video-2.0-mini/ });
+  await row.getByText('local, the default').waitFor();
+  await row.getByRole('button', { name: 'Set the route' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Steps').fill('local; nowhere');
+  await dialog.getByLabel('Reason').fill('ticket 92');
+  await dialog.getByRole('button', { name: 'Set the route' }).click();
+  await dialog.getByText(/must name .*, not nowhere/).waitFor();
+  await expectNoViolations(page);
+  await dialog.getByLabel('Steps').fill('local; fal model=owner/name share=1');
+  await dialog.getByText('Order', { exact: true }).click();
+  await dialog.getByRole('button', { name: 'Set the route' }).click();
+  await page.getByText('Done, and recorded.').waitFor();
+  await row.getByText('local; fal model=owner/name share=1').waitFor();
+  await expectNoViolations(page);
+  await row.getByRole('button', { name: 'Remove' }).click();
+  await dialog.getByLabel('Reason').fill('ticket 93');
+  await dialog.getByRole('button', { name: 'Set the route' }).click();
+  await row.getByText('local, the default').waitFor();
+});
+
 test('to others there is no such page', async () => {
   const { page } = await signedInPage(site);
   await open(page, '/operator', 'Page not found');

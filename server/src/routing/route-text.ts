@@ -32,8 +32,11 @@ export function parseSteps(text: string, refuse: Refuse): RouteStep[] {
     }
     const expected = (bound: string) => refuse(`must have ${bound} for ${connection}`);
     const known = `only the options ${Object.keys(OPTIONS).join(', ')}`;
+    const names = options.map((option) => option.split('=')[0]);
+    const twice = names.find((name, i) => names.indexOf(name) !== i);
+    if (twice !== undefined) expected(`${twice} once`);
     const read = options.map((option) => {
-      const [name = '', value = ''] = option.split('=', 2);
+      const [, name = '', value = ''] = /^([^=]*)=?(.*)$/.exec(option) ?? [];
       const readValue = Object.hasOwn(OPTIONS, name) ? OPTIONS[name] : undefined;
       return readValue ? readValue(value, expected) : expected(known);
     });

@@ -49,6 +49,30 @@ const RECENT: Result<'GET /console/api/operator/providers'>['recent'] = [
   { provider: 'ark-eu', accepted: 0, busy: 0, refused: 12, uncertain: 0, failed: 0, medians: [] },
 ];
 
+const COST = {
+  currency: 'usd',
+  tasks: 4812,
+  seconds: 24_060,
+  credits: 1_203_000,
+  reported: 0,
+  differing: 0,
+};
+
+const COSTS: Result<'GET /console/api/operator/costs'>['items'] = [
+  { ...COST, group: 'ark-eu', cost: '1263.15', revenue: '12030', margin: '10766.85' },
+  {
+    ...COST,
+    group: 'openrouter',
+    tasks: 12,
+    reported: 12,
+    differing: 3,
+    cost: '9.4521',
+    revenue: '8',
+    margin: '-1.4521',
+  },
+  { ...COST, group: 'local', currency: null, cost: null, revenue: null, margin: null },
+];
+
 /** Opens the list of providers, where each configured one refuses all submits, after a day. */
 export async function openRefusing(page: Page): Promise<void> {
   const refusing = {
@@ -63,6 +87,9 @@ export async function openRefusing(page: Page): Promise<void> {
     const changed = items.map((item) => (item.is_configured ? { ...item, ...refusing } : item));
     await route.fulfill({ response, json: { ...rest, items: changed, recent: RECENT } });
   });
+  await page.route('**/console/api/operator/costs', (route) =>
+    route.fulfill({ json: { items: COSTS, next: null } }),
+  );
   await page.goto('/operator/providers');
   await settled(page, 'Providers');
 }

@@ -170,6 +170,8 @@ async function expectProviders(admin: Page): Promise<void> {
   assert.equal(await rows.getByRole('button').count(), 1, 'Pause of what gets no jobs anyway');
   await openRefusing(admin);
   await admin.getByRole('table', { name: 'Last 24 hours' }).getByText('4\u2009812').waitFor();
+  const costs = admin.getByRole('table', { name: 'Costs' });
+  await costs.getByRole('row').filter({ hasText: 'USD -1.4521' }).waitFor();
   await expectNoViolations(admin);
   await admin.unrouteAll();
 }

@@ -25,7 +25,7 @@ const pages = new Map(
 const idsOf = (html: string) => [...html.matchAll(/ id="([^"]+)"/g)].map(([, id = '']) => id);
 
 /** What pages of the documentation may lead to besides each other. */
-const ELSEWHERE = /^\/(keys|playground|webhooks|openapi\.json|docs(\/operations)?)?$/;
+const ELSEWHERE = /^\/(keys|playground|webhooks|status|openapi\.json|docs(\/operations)?)?$/;
 
 test('every link leads to a page, and to a place of it', () => {
   assert.ok(pages.size > 40);

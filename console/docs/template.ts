@@ -86,5 +86,6 @@ function neighbours(previous: DocsPage | undefined, next: DocsPage | undefined):
 function footer({ book, entry }: DocsPage): string {
   if (entry.slug === '') return '';
   const markdown = `<a href="${addressOf(book, entry)}.md">This page as Markdown</a>`;
-  return `<footer class="docs-footer">${markdown}<!-- edit ${entry.file} --></footer>`;
+  const status = '<a href="/status">Status</a>';
+  return `<footer class="docs-footer">${markdown}${status}<!-- edit ${entry.file} --></footer>`;
 }

@@ -14,6 +14,7 @@ export interface PageRoute {
 export const ROUTES: PageRoute[] = [
   { path: '/', access: 'public', load: () => import('./pages/landing/landing.tsx') },
   { path: '/pricing', access: 'public', load: () => import('./pages/pricing/pricing.tsx') },
+  { path: '/status', access: 'public', load: () => import('./pages/status/status.tsx') },
   { path: '/sign-in', access: 'public', load: () => import('./pages/sign-in/sign-in.tsx') },
   {
     path: '/playground',

@@ -36,6 +36,7 @@ const SHOTS: Shot[] = [
   { name: 'menu', path: '/settings', prepare: openMenu },
   { name: 'landing', path: '/', isStranger: true },
   { name: 'pricing', path: '/pricing', isStranger: true },
+  { name: 'status', path: '/status', isStranger: true },
   { name: 'sign-in', path: '/sign-in', isStranger: true },
   { name: 'not-found', path: '/no/such/page', isStranger: true },
   { name: 'playground', path: '/playground' },

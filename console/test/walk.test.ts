@@ -20,7 +20,7 @@ async function expectPages(page: Page, pages: string[][]) {
 
 test('who signs in makes a video, and each page loads without a fault', async () => {
   const page = await site.newPage();
-  await expectPages(page, [['/'], ['/pricing'], ['/sign-in', 'Sign in']]);
+  await expectPages(page, [['/'], ['/pricing'], ['/status', 'Status'], ['/sign-in', 'Sign in']]);
   await signIn(site, page, OPERATOR);
   await settled(page, 'Playground');
   const { db } = site.database;

@@ -121,6 +121,7 @@ export function AccountMenu({ me }: { me: Me }) {
     ...DESTINATIONS.filter((page) => !isOnPhone(page)),
     { href: '/settings', title: 'Settings', icon: 'person' },
     { href: '/pricing', title: 'Prices', icon: 'coins' },
+    { href: '/status', title: 'Status', icon: 'chart' },
     { href: '/docs', title: 'Documentation', icon: 'book' },
   ];
   if (me.is_operator) {

@@ -56,6 +56,7 @@ export function RefillButton() {
 const ALWAYS_LIVE: [path: string, words: string][] = [
   ['/operator', 'the operator’s console is always live.'],
   ['/pricing', 'purchases are always live.'],
+  ['/status', 'this is the status of live requests.'],
 ];
 
 export function TestBar() {

@@ -39,6 +39,7 @@ test('a task goes on by the route as it is now, and stays where it is without on
   await db.transaction((tx) => saveRoute(tx, { model: 'video-2.0', choice: 'order', steps }));
   const routing = await routingWith('old', ['old', 'a', 'b']);
   assert.equal(routing.next(REQUEST, ['old']), 'b');
+  assert.deepEqual(routing.usualConnectionsFor(REQUEST), ['b'], 'without its canary');
   assert.equal(routing.next(REQUEST, ['a']), 'b');
   assert.equal(
     routing.next(REQUEST, ['b']),

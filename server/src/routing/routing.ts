@@ -46,6 +46,15 @@ export function createRouting(deps: {
       const steps = stepsFor(routeOf(request.model), request, choice);
       return [...new Set(steps.map(({ connection }) => connection))];
     },
+    /** The same without a draw: without canaries, unless there is nothing else. */
+    usualConnectionsFor(request: GenerationRequest): string[] {
+      const able = routeOf(request.model).steps.filter((step) => {
+        return meets(step, request) && canServe(request)(step);
+      });
+      const regular = able.filter(({ share }) => share === undefined);
+      const steps = regular.length > 0 ? regular : able;
+      return [...new Set(steps.map(({ connection }) => connection))];
+    },
     /**
      * The next connection for a task that none of `tried` accepted; undefined: there is none, or its
      * model has no route, so that the task stays where it is even if PROVIDER was changed.

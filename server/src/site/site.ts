@@ -24,6 +24,7 @@ import { GENERATION_ROUTES, type GenerationDeps } from './playground/generations
 import { PRICE_ROUTES } from './playground/prices.ts';
 import { createSiteUpload, type SiteUploadDeps, UPLOAD_ROUTES } from './playground/uploads.ts';
 import type { RouteShape, SiteRoute } from './route.ts';
+import { getStatus, type StatusDeps } from './status.ts';
 import { GALLERY_ROUTES } from './tasks/gallery.ts';
 import { TASK_ROUTES } from './tasks/shown-task.ts';
 import { USAGE_ROUTES } from './tasks/usage.ts';
@@ -32,16 +33,20 @@ import { WEBHOOK_ROUTES } from './webhooks/webhooks-site.ts';
 export interface SiteDeps
   extends GuardDeps,
     AboutDeps,
+    StatusDeps,
     CodeDeps,
     IdentityDeps,
     BillingSiteDeps,
     OperatorDeps,
     GenerationDeps,
     SiteUploadDeps,
-    EndDeps {}
+    EndDeps {
+  routing: StatusDeps['routing'] & GenerationDeps['routing'];
+}
 
 const ROUTES = [
   getAbout,
+  getStatus,
   getMe,
   postDelete,
   ...SESSION_ROUTES,

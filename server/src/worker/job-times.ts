@@ -1,4 +1,4 @@
-import { type Database, namedStatement, statement } from '../database/database.ts';
+import { type Database, namedStatement, query, statement } from '../database/database.ts';
 import { evictOldest } from '../kernel/evict-oldest.ts';
 import type { Task } from '../tasks/task.ts';
 
@@ -50,6 +50,24 @@ const READ = statement(
   `select concat_ws(' ', provider, model, resolution, video_seconds) as kind,
      jobs::float8 as jobs, mean_seconds as "meanSeconds", deviation_seconds as "deviationSeconds"
    from job_times`,
+);
+
+/** Jobs with the same connection, model and resolution, of all video lengths. */
+export interface UsualTime {
+  provider: string;
+  model: string;
+  resolution: string;
+  jobs: number;
+  /** From the acceptance to the end of the job. */
+  meanSeconds: number;
+}
+
+export const usualTimes = query<[], UsualTime>(
+  'job_times_usual',
+  `select provider, model, resolution, sum(jobs)::float8 as jobs,
+     (sum(mean_seconds * jobs) / sum(jobs))::float8 as "meanSeconds"
+   from job_times where jobs > 0 group by provider, model, resolution
+   having sum(jobs) >= ${FEWEST_JOBS}`,
 );
 
 export type JobTimes = ReturnType<typeof openJobTimes>;

@@ -66,6 +66,7 @@ export async function openTestWebsite(
     signupCredits: 0,
     isMailLogged: false,
     issuers: new Map(),
+    routing: { connectionsFor: () => ['local'], usualConnectionsFor: () => ['local'] },
     sendMail: async (mail: TestWebsite['outbox'][number]) => {
       outbox.push(mail);
       return true;

@@ -44,6 +44,7 @@ function pageHeaders({ media, isSecure }: PageOrigins): Record<string, string> {
 export const PAGE_PATHS = [
   '/',
   '/pricing',
+  '/status',
   '/sign-in',
   '/playground',
   '/videos',

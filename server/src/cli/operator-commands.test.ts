@@ -227,6 +227,24 @@ test('providers status shows a provider that refuses all submits, until one gets
   assert.deepEqual(await fal(), ['open', null, 3, refusal.cause]);
 });
 
+test('a route keeps its choice when its steps change', async () => {
+  const set = async (...rest: string[]) => {
+    const args = ['routes', 'set', 'video-2.0-mini', ...rest, '--reason', 'because'];
+    return (await parseCommandLine(args)).run({ db: fixture.db });
+  };
+  const route = async () => {
+    const [{ choice, steps }] = await does('routes list');
+    return `${choice}: ${steps}`;
+  };
+  await set('ark weight=3; fal', '--choice', 'weights');
+  await set('ark weight=2; fal');
+  assert.equal(await route(), 'weights: ark weight=2; fal');
+  await set('ark; fal', '--choice', 'order');
+  assert.equal(await route(), 'order: ark; fal');
+  await set('none');
+  assert.deepEqual(await does('routes list'), []);
+});
+
 test('a pause of a connection that CONNECTIONS no longer names is shown and can end', async () => {
   await sql(fixture.db, `insert into pauses (subject, reason) values ('former', 'maintenance')`);
   const states = async () => {

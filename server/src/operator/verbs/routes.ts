@@ -51,18 +51,20 @@ export const ROUTES = {
       model: text('The model.', { word: 'MODEL', max: 63 }),
       steps: orNone(STEPS),
       choice: optional(
-        choiceOf('order: the first that takes jobs. weights: drawn for each task.', [
-          'order',
-          'weights',
-        ]),
+        choiceOf(
+          'order: the first that takes jobs. weights: drawn for each task. Left out: as before.',
+          ['order', 'weights'],
+        ),
       ),
     },
     positional: ['model', 'steps'],
     reason: 'required',
     dialog: { title: 'Set the route' },
-    async run({ db }, { model, steps, choice = 'order' }, action) {
+    async run({ db }, { model, steps, choice: given }, action) {
       await requireModel(db, model);
       if (steps) await requireConnections(db, steps);
+      const before = (await listRoutes(db)).find((route) => route.model === model);
+      const choice = given ?? before?.choice ?? 'order';
       const details = { choice, steps: steps && formatSteps(steps) };
       return performAction(db, action, { target: model, details }, async (tx) => {
         const changed = steps

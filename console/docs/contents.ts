@@ -88,7 +88,7 @@ export const OPERATIONS: Book = {
       { slug: 'overview', file: 'docs/operators/README.md', short: 'Overview' },
       ...['console', 'commands', 'sign-in', 'storage', 'outbound', 'upgrades'].map(operations),
     ],
-    Money: ['models', 'billing', 'credits'].map(operations),
+    Money: ['models', 'billing', 'credits', 'costs'].map(operations),
     'When something is wrong': [
       'held-tasks',
       'provider-outage',

@@ -1,4 +1,10 @@
-import { namedStatement, query, type Transaction, whether } from '../database/database.ts';
+import {
+  namedStatement,
+  query,
+  queryColumn,
+  type Transaction,
+  whether,
+} from '../database/database.ts';
 import { jsonText } from '../database/json-text.ts';
 import type { Route } from './route.ts';
 
@@ -10,6 +16,12 @@ export interface StoredRoute extends Route {
 export const listRoutes = query<[], StoredRoute>(
   'routes_list',
   'select model, choice, steps, changed_at from routes order by model',
+);
+
+/** The models whose routes have a connection: their tasks may wait at another step. */
+export const modelsThrough = queryColumn<[connection: string], string>(
+  'routes_through',
+  `select model from routes where steps @> jsonb_build_array(jsonb_build_object('connection', $1::text))`,
 );
 
 const SAVE = namedStatement(

@@ -187,11 +187,12 @@ export async function awaitProvider(
   return postponeRoute(tx, task, seconds);
 }
 
-/** Makes tasks due that are waiting to be submitted to a provider. */
-export const wakeWaiting = command<[provider: string]>(
+/** Makes tasks due that wait for a submit: those at a connection, and those of these models. */
+export const wakeWaiting = command<[connection: string, models: string[]]>(
   'task_wake_waiting',
   `update tasks set due_at = clock_now() where id in (
-     select id from tasks where provider = $1 and phase = 'submitting' and due_at is not null
+     select id from tasks where (provider = $1 or request->>'model' = any($2))
+       and phase = 'submitting' and due_at is not null
        and due_at > clock_now() and leased_until is null
      for update skip locked)`,
 );

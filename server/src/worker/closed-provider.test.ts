@@ -13,6 +13,7 @@ import {
 } from '../../test/task-fixtures.ts';
 import { balances } from '../ledger/ledger.ts';
 import type { Entry } from '../providers/circuit-breaker/breaker.ts';
+import { modelsThrough, saveRoute } from '../routing/stored-routes.ts';
 import { wakeWaiting } from '../tasks/not-accepted.ts';
 import type { Task } from '../tasks/task.ts';
 import type { StepResult } from '../tasks/transitions.ts';
@@ -77,10 +78,16 @@ test('the tasks that wait for a provider can be made due at once', async () => {
   await freezeClock(db, 0);
   const { task } = await makeSubmittingTask(fixture, { createWaitSeconds: 0 });
   assert.equal(await submitWhile(PAUSE, task), 'postponed');
-  await wakeWaiting(db, 'another');
+  await wakeWaiting(db, 'another', ['another-model']);
   assert.ok((await dueInSeconds(db, task.id)) >= 30);
-  await wakeWaiting(db, task.provider);
+  await wakeWaiting(db, task.provider, []);
   assert.equal(await dueInSeconds(db, task.id), 0);
+  assert.equal(await submitWhile(PAUSE, await claimTask(db, task.id)), 'postponed');
+  const steps = [{ connection: task.provider }, { connection: 'another' }];
+  const route = { model: task.request.model, choice: 'order', steps } as const;
+  await db.transaction((tx) => saveRoute(tx, route));
+  await wakeWaiting(db, 'another', await modelsThrough(db, 'another'));
+  assert.equal(await dueInSeconds(db, task.id), 0, 'it waits at another step of its route');
 });
 
 test('the turn to try ends with the submit, also if it throws', async () => {

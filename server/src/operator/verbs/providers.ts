@@ -8,6 +8,7 @@ import {
 import { endPause, listPauses, pause } from '../../providers/circuit-breaker/pauses.ts';
 import { PROVIDER_NAMES } from '../../providers/registry.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
+import { modelsThrough } from '../../routing/stored-routes.ts';
 import { wakeWaiting } from '../../tasks/not-accepted.ts';
 import { runningConnections } from '../../worker/live-workers.ts';
 import { performAction } from '../actions.ts';
@@ -70,7 +71,7 @@ export const PROVIDERS = {
       return performAction(db, action, { target: provider }, async (tx) => {
         const wasPaused = await endPause(tx, provider);
         const wasClosed = await resetOutage(tx, provider);
-        await wakeWaiting(tx, provider);
+        await wakeWaiting(tx, provider, await modelsThrough(tx, provider));
         return { provider, state: 'open', changed: wasPaused || wasClosed };
       });
     },

@@ -14,8 +14,9 @@ const ROOT = path.join(import.meta.dirname, '../..');
 const EXAMPLE_ORIGIN = 'https://video.example.com';
 
 /**
- * Writes the docs beside the built pages: per page a folder with `index.html` and its Markdown, the
- * search index, and the lists for programs. decisions/0057 says why this is not a site of its own.
+ * Writes the docs beside the built pages: for each page its HTML (`PAGE/index.html`) and Markdown
+ * (`PAGE.md`), the search index, and lists for programs, such as llms.txt. decisions/0057 says why
+ * this is not a site of its own.
  * @param folder of the build; its `docs.html` is the frame of each page
  */
 export async function buildDocs(folder: string): Promise<void> {

@@ -80,7 +80,7 @@ function isWide(rows: Tokens.TableCell[][]): boolean {
 
 const ROOT = path.join(import.meta.dirname, '../..');
 
-/** Inlines an SVG file without its own styles: it takes the theme's colours. */
+/** Inlines an SVG file without its own styles, so that it takes the theme's colours. */
 export function pictureHtml(file: string, alt: string): string {
   const svg = readFileSync(path.join(ROOT, file), 'utf8')
     .replaceAll(/\s*<(style|title)>.*?<\/\1>/gs, '')

@@ -137,7 +137,7 @@ function plainText(tokens: Token[] = []): string {
     .join('');
 }
 
-/** In the repository, links are often named after their file. */
+/** The page's name, for a link whose words are only the name of its file. */
 function pageNameOf(words: string, href: string, { file, nameOf }: Options): string | undefined {
   if (!/^[\w-]+\.md$/.test(words)) return undefined;
   const [target = ''] = href.split('#');

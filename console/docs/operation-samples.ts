@@ -58,10 +58,10 @@ export function operationSamples(operation: Operation) {
 
 export const TOOLS = Object.keys(LANGUAGES) as Tool[];
 
-/** What a call gives besides its ids. */
+/** A call's arguments, besides its ids. */
 interface Given {
   fields: Record<string, unknown>;
-  /** A list that the SDKs read page by page. */
+  /** Whether it returns a list, which the SDKs read page by page. */
   isPaged: boolean;
   isFile: boolean;
 }

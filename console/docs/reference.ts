@@ -33,7 +33,7 @@ function pageOf(operation: Operation): ReferencePage {
   const short = `${method === 'DELETE' ? 'DEL' : method} ${shortPath(path)}`;
   return {
     ...rendered,
-    // The search has each field by its name; below these headings is nothing else.
+    // The search finds each field by its name; there is nothing else below these headings.
     sections: rendered.sections.filter(({ heading }) => !CHAPTERS.includes(heading)),
     source,
     entry: { slug: `reference/${operationId}`, file: FILE, short },

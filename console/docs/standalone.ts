@@ -5,7 +5,7 @@ import { DOCS_ORIGIN } from './contents.ts';
 const PARTS = ['docs', 'assets', 'favicon.svg', 'llms.txt', 'llms-full.txt'];
 const FIRST_PAGE = '/docs/quickstart/';
 
-/** Writes the customers' docs alone; links lead to the installation at `origin`. */
+/** Writes the customers' docs as their own site; other links lead to the service at `origin`. */
 export async function copyDocs(from: string, to: string, origin = DOCS_ORIGIN): Promise<void> {
   await mkdir(to, { recursive: true });
   for (const name of PARTS) {

@@ -82,7 +82,7 @@ function neighbours(previous: DocsPage | undefined, next: DocsPage | undefined):
   </nav>`;
 }
 
-/** The service adds the edit link there, if it has one (DOCS_EDIT_URL). */
+/** The service replaces the comment with the edit link, if there is one (DOCS_EDIT_URL). */
 function footer({ book, entry }: DocsPage): string {
   if (entry.slug === '') return '';
   const markdown = `<a href="${addressOf(book, entry)}.md">This page as Markdown</a>`;

@@ -1,4 +1,4 @@
-/** The focused element and its ancestors with their siblings, which a removed element lacks. */
+/** The focused element and its ancestors, with their siblings: a removed element has none. */
 type Place = { element: Element; next: Element | null; previous: Element | null }[];
 
 const ROW = 'tr, li';

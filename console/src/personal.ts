@@ -6,7 +6,7 @@ const OWNER = 'owner';
 /** sessionStorage has this window's mode, localStorage the browser's last choice. */
 const MODE = 'mode';
 
-/** Returns undefined if the work throws, as the browser's storage may, disabled or full. */
+/** Returns undefined if the work throws, as browser storage does when it is disabled or full. */
 export function trying<Result>(work: () => Result): Result | undefined {
   try {
     return work();

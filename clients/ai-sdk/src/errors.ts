@@ -1,7 +1,7 @@
 import { APICallError } from '@ai-sdk/provider';
 import { AbortError, ApiError, ConnectionError, FramewrightError } from '@framewright/client';
 
-/** An error's facts. Errors of reads carry no key, so the call's key is used. */
+/** An error's message and data. A read's error has no Idempotency-Key, so it gets the call's. */
 export function factsOf(error: FramewrightError, key: string | undefined) {
   const { code, charged, retry, taskId = null, requestId = null } = error;
   const idempotencyKey = error.idempotencyKey ?? key ?? null;
@@ -13,9 +13,9 @@ export function factsOf(error: FramewrightError, key: string | undefined) {
 }
 
 /**
- * Rethrows a client's error as an APICallError with its facts as `data`; an AbortError stays one.
- * Creates are not retryable: the client has retried them, and the AI SDK would retry with a new
- * key, which pays again.
+ * Rethrows a client's error as an APICallError with its facts as `data`; an AbortError keeps its
+ * class. Creates are not retryable: the client has already retried them, and the AI SDK would use
+ * a new key and so pay again.
  */
 export function rethrow(idempotencyKey: string | undefined, { isRead = false } = {}) {
   return (error: unknown): never => {

@@ -20,7 +20,7 @@ const linesOf = (name: Resolution) => (name === '4k' ? 2160 : Number.parseInt(na
 const DEFAULT_TIMEOUT_MS = 600_000;
 
 /**
- * Maps the AI SDK's options to a request, with a warning for each that it can't express.
+ * Maps the AI SDK's options to a request, with a warning for each that a request can't express.
  * `providerOptions.framewright` overrides each field, and may set `pollTimeoutMs`, the deadline for
  * create, wait and download, as with other providers.
  */
@@ -70,7 +70,7 @@ function nearestRatio(wanted: number): Ratio | undefined {
   return RATIOS.find((ratio) => Math.abs(widthOf(ratio) - wanted) < 0.02);
 }
 
-/** Frames and references, as files or URLs. The AI SDK passes a first frame twice. */
+/** Frames and references. The AI SDK passes a first frame as `image`, and among `frameImages`. */
 function mediaOf({ image, frameImages = [], inputReferences = [] }: CallOptions) {
   const fields: Partial<GenerateRequest> = {};
   const frame = (type: string) => frameImages.find(({ frameType }) => frameType === type)?.image;

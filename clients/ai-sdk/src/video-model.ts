@@ -18,7 +18,7 @@ import { factsOf, rethrow } from './errors.ts';
 import { requestOf } from './request.ts';
 
 /**
- * A Framewright model. `doGenerate` waits itself, so that errors of the wait name the task and its
+ * A Framewright model. `doGenerate` does its own waiting, so that its errors name the task and the
  * key. `doStart` and `doStatus` serve `startVideo`, `getVideoStatus` and the option `poll`. The
  * client retries; the AI SDK does not, since it can't know what is safe.
  */
@@ -80,7 +80,7 @@ function openRunning() {
   };
 }
 
-/** The caller's key. The AI SDK makes one for the retries of a start, but none for `doGenerate`. */
+/** The caller's key, or a new one: the AI SDK makes one for `doStart`, none for `doGenerate`. */
 function keyOf({ headers = {} }: CallOptions): string {
   const given = Object.entries(headers).find(([name]) => name.toLowerCase() === 'idempotency-key');
   return given?.[1] ?? `fw-${crypto.randomUUID()}`;
@@ -115,7 +115,7 @@ async function statusOf(client: Framewright, asked: Asked): Promise<StatusResult
   return { status: 'completed', videos: [video], warnings: [], providerMetadata, response };
 }
 
-/** Downloads the video here: the AI SDK refuses private addresses, as of a self-hosted service. */
+/** Downloads the video here: the AI SDK refuses private addresses, which self-hosting may use. */
 async function videoOf(download: (target: Target) => Promise<void>): Promise<VideoData> {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   await download(new WritableStream({ write: (part) => void parts.push(Uint8Array.from(part)) }));

@@ -19,7 +19,7 @@ export type Example = readonly [line: string, meaning: string];
 export interface Command {
   name: string;
   summary: string;
-  /** Its positional words, such as `PROMPT`, and how many. */
+  /** Its positional words, such as `PROMPT`, and how many it takes. */
   words?: { usage: string; min: number; max: number; isFile?: true; values?: readonly string[] };
   options: Record<string, Option>;
   examples: readonly Example[];

@@ -69,7 +69,7 @@ const NEXT: Partial<Record<Kind, string>> = {
   unavailable: 'Run the command again in a minute.',
 };
 
-/** `fw` sends a reference as an image unless its URL ends like a video's. */
+/** The refusal of a video that `fw` sent as an image, because its URL does not look like one. */
 const IS_NO_PICTURE = /^reference_image_urls\b.*not a still/;
 const ADD_SECONDS =
   'If it is a video, add its length in seconds to its address, such as https://example.com/clip#5.';
@@ -89,7 +89,7 @@ export function asFailure(error: unknown): Failure {
 
 function failureOfCall(error: CallError): Failure {
   const { code = 'unknown', charged, retry, requestId, taskId, idempotencyKey } = error;
-  // A create may respond with a task that has already ended.
+  // A refused create may have made a task, which failed and was refunded.
   const isRefunded = code === 'invalid_request' && charged === 'refunded';
   const hasFailed = error.name === 'TaskFailedError' || isRefunded;
   const kind = hasFailed ? 'failed' : (KINDS[code] ?? (error.status ? 'unavailable' : 'other'));

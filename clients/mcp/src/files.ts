@@ -19,7 +19,7 @@ const NOT_ALLOWED =
   'No file may be uploaded, because the user allows no folder. Ask the user to start ' +
   'framewright-mcp with --files FOLDER; the pictures and videos below FOLDER may then be uploaded.';
 
-/** Resolves links and `..`. @throws RefusedInput unless it is media in the allowed folder */
+/** Opens an image or video. @throws RefusedInput unless its real path is below the folder */
 export async function openAllowed(folder: string | undefined, file: string): Promise<Blob> {
   if (folder === undefined) throw new RefusedInput(NOT_ALLOWED);
   const target = await realpath(path.resolve(folder, file)).catch(() => '');

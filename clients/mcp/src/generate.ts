@@ -21,14 +21,14 @@ export interface Session {
   files?: { /** Files below it may be uploaded. */ folder: string | undefined } | undefined;
   /** How often a waiting call retries a read. */
   maxRetries?: number | undefined;
-  /** Ends the waits. */
+  /** When it aborts, calls stop waiting for their videos. */
   stopping?: AbortSignal | undefined;
 }
 
 export type GenerateInput = VideoRequest & { request_id: string; max_credits?: number };
 
 /**
- * Creates a video and waits for it within the session's limit. The request_id becomes the
+ * Creates a video and waits for it, at most MAX_WAIT_SECONDS. The request_id becomes the
  * Idempotency-Key: a model that calls again, in any session, gets the same task.
  */
 export async function generate(
@@ -56,7 +56,7 @@ export async function generate(
   } catch (error) {
     if (error instanceof TaskFailedError) return taskResult(error.task);
     if (deadline.aborted && !ctx.mcpReq.signal.aborted) return taskResult(newest);
-    // The rate window is full.
+    // The API key's rate limit is reached.
     if (error instanceof ApiError && error.status === 429)
       return taskResult(newest, error.retryAfterSeconds);
     throw error;
@@ -83,8 +83,8 @@ function refuseAbove(most: number, { credits }: Quote): void {
 const UPLOAD_FIRST = 'Upload a file of the user first, if there is a tool for it.';
 
 /**
- * Turns media fields into URL objects: the client would read other text as a path, and upload a
- * file from this server's machine.
+ * Turns the media fields' texts into URL objects. The client would take a text that is no URL for
+ * a path, and upload that file from this server's machine.
  * @throws RefusedInput
  */
 export function addressesOnly(input: VideoRequest): GenerateRequest {

@@ -59,7 +59,7 @@ const ERROR = {
   x_request_id: { type: 'string', description: 'For a report to the operator' },
 };
 
-/** Clients validate an error's data against it too, so nothing is required. */
+/** A result's schema. Clients also validate errors against it, so none of it is required. */
 export function resultSchema(name: ResultName): JsonSchemaType {
   const properties = { ...ERROR, ...typesOf(API[name]).properties };
   return { type: 'object', properties } as JsonSchemaType;

@@ -55,7 +55,7 @@ const CANCELLED = {
   refused: (why: string | null) => `Not cancelled (${why}): the video goes on and is charged.`,
 };
 
-/** In the order that models see. */
+/** In the order in which language models see them. */
 const TOOLS = [
   tool<GenerateInput>({
     name: 'generate_video',

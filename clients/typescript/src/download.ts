@@ -19,7 +19,7 @@ export type Target = string | WritableStream<Uint8Array>;
 export interface DownloadOptions extends CallOptions {
   /** How many bytes the target already has; files always start from 0. */
   from?: number | undefined;
-  /** The create's key, for errors. */
+  /** The create's Idempotency-Key, which errors then have. */
   idempotencyKey?: string | undefined;
 }
 
@@ -98,7 +98,7 @@ async function copy(source: Source, from: number, write: Write): Promise<void> {
 const downloadError = ({ taskId, options }: Source, text: string) =>
   new DownloadError(`the video of ${taskId} ${text}`, taskId, options.idempotencyKey);
 
-/** For a response without a length: otherwise a lost connection can look like the end. */
+/** The length, if a response had none: without it, a lost connection can look like the end. */
 async function lengthOf(source: Source, at: number): Promise<number | undefined> {
   const { response, bytes } = await openVideo(source, at);
   await response.body?.cancel();
@@ -129,7 +129,7 @@ function placeOf({ status, headers }: Response): { first: number; bytes: number 
   return { first: 0, bytes: length === null ? undefined : Number(length) };
 }
 
-/** @throws when the connection breaks, or is silent for too long */
+/** Ends with the response, or after a silence of `timeoutMs`. @throws if the connection breaks */
 async function* partsOf({ body }: Response, timeoutMs: number): AsyncGenerator<Uint8Array> {
   const reader = body?.getReader();
   if (!reader) return;

@@ -3,7 +3,7 @@ import type { ErrorDetails, ErrorResponse, VideoTask } from './openapi.ts';
 /** What happened to this request's credits; `reserved` also if that is unknown. */
 export type Charged = NonNullable<ErrorDetails['charged']>;
 
-/** The Idempotency-Key to retry with; `never`: it can't succeed unchanged. */
+/** Which Idempotency-Key to retry with; `never` if the request can't succeed unchanged. */
 export type Retry = NonNullable<ErrorDetails['retry']>;
 
 export type Facts = Pick<FramewrightError, 'charged' | 'retry'> &
@@ -15,7 +15,7 @@ export abstract class FramewrightError extends Error {
   abstract readonly code: string;
   declare readonly charged: Charged;
   declare readonly retry: Retry;
-  /** For support. */
+  /** The id of the request at the service, for questions about it. */
   declare readonly requestId: string | undefined;
   /** The call's Idempotency-Key, the same for all its tries. */
   declare readonly idempotencyKey: string | undefined;
@@ -61,7 +61,7 @@ export class PermissionDeniedError extends ApiError {
   override readonly name = 'PermissionDeniedError';
 }
 
-/** 404, 410: does not exist, or no longer. */
+/** 404, 410: does not exist, or no longer does. */
 export class NotFoundError extends ApiError {
   override readonly name = 'NotFoundError';
 }

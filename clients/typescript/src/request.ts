@@ -37,7 +37,7 @@ export interface RequestOptions extends CallOptions {
   /** Sent as JSON; a Blob is sent as is. */
   body?: unknown;
   headers?: Record<string, string> | undefined;
-  /** The create's key, part of every error, also of the reads that follow. */
+  /** The create's Idempotency-Key. Every error has it, including those of the reads that follow. */
   idempotencyKey?: string | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface Call extends Timed, RequestOptions {
 
 const PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 8_000;
-/** With a longer Retry-After, the caller decides. */
+/** After a longer Retry-After the error is thrown, so that the caller decides. */
 const LONGEST_RETRY_AFTER_SECONDS = 600;
 const MOST_SENT_KEYS = 1000;
 
@@ -127,7 +127,7 @@ export function sendJson<T extends object>(
 /** A result with its request id (x-request-id), which is not enumerable. */
 export type WithRequestId<T> = T & { readonly requestId?: string | undefined };
 
-/** An empty object for 204. @throws for JSON that no API operation returns */
+/** A response's JSON; an empty object for 204. @throws unless it is an object */
 export async function readJson<T extends object>(response: Response): Promise<WithRequestId<T>> {
   const value: unknown = JSON.parse(response.status === 204 ? '{}' : await response.text());
   if (!isObject(value)) throw new TypeError('no object');
@@ -195,8 +195,8 @@ async function sendOnce<T>(
 const CHARGED_PERHAPS = { charged: 'reserved', retry: 'same_key' } as const;
 
 /**
- * Whether the response tells what became of the create: the Idempotency-Key was looked up. 401 and
- * 429 come before that.
+ * Whether the response tells what became of the create, because the Idempotency-Key was looked up.
+ * 401 and 429 come before the look-up.
  */
 function tellsWhatBecame({ status, details }: ApiError, call: Call): boolean {
   if (details.credits !== undefined) return true;
@@ -208,7 +208,7 @@ const isPassing = (status: number) => status === 429 || status >= 500;
 const isOwn = ({ path }: Call) => path.startsWith('/');
 const isCreate = ({ method, idempotencyKey }: Call) =>
   method === 'POST' && idempotencyKey !== undefined;
-/** Whether the call is about a task, which is paid. */
+/** Whether the call is about a task, so that credits may be at stake. */
 const isPaid = ({ idempotencyKey, taskId }: Call) => (idempotencyKey ?? taskId) !== undefined;
 const nameOf = (call: Call) => `${call.method} ${isOwn(call) ? call.path : 'of the video'}`;
 
@@ -222,7 +222,7 @@ function initOf({ apiKey }: Settings, call: Call): RequestInit {
   const isJson = body !== undefined && !(body instanceof Blob);
   if (isJson) headers.set('content-type', 'application/json');
   const sent = isJson ? JSON.stringify(body) : (body ?? null);
-  // Following a redirect would send the API key elsewhere. Workers don't support `error`.
+  // Following a redirect would send the API key elsewhere. Workers don't support 'error'.
   return { method, headers, redirect: 'manual', body: sent };
 }
 

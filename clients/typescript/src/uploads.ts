@@ -30,7 +30,7 @@ async function readBlob(path: string): Promise<Blob> {
   return openAsBlob(path);
 }
 
-/** The service inspects the bytes itself; it only needs to know whether it is a video. */
+/** The service inspects the bytes itself; it only needs to be told whether they are a video. */
 async function mediaTypeOf(file: Blob): Promise<string> {
   if (/^(image|video)\//.test(file.type)) return file.type;
   const start = await file.slice(0, 8).text();

@@ -18,7 +18,7 @@ import {
 import { type GenerateRequest, type Uploads, uploadMedia } from './uploads.ts';
 
 export interface CreateOptions extends CallOptions {
-  /** A create is never made or charged twice under one key; random by default. */
+  /** Under one key, a video is never made or charged twice. By default, a random key. */
   idempotencyKey?: string | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface ListFilter {
 const WAIT_SECONDS = 25;
 /** The pause between reads if the service ignores `Prefer: wait`. */
 const POLL_MS = 3_000;
-/** About four minutes without a response: a wait survives a restart of the service. */
+/** Enough for about four minutes without a response, such as a restart of the service. */
 const LEAST_RETRIES_OF_A_WAIT = 40;
 
 export class Videos {
@@ -168,7 +168,10 @@ function waiting(call: Call): Call {
   return { ...call, waitSeconds, headers: { prefer: `wait=${waitSeconds}` } };
 }
 
-/** Each upload gets a new URL, so the body differs; a new key would pay for a second video. */
+/**
+ * Adds advice to a conflict: each upload has a new URL, so the body differed. A new key would pay
+ * for a second video.
+ */
 function afterUploads(error: unknown): unknown {
   if (!(error instanceof ConflictError) || error.code !== 'idempotency_conflict') return error;
   const message = `${error.message} Upload files once, and send their url with this key.`;

@@ -39,7 +39,7 @@ export interface SignOptions {
 }
 
 /**
- * The headers of a webhook with this body, as `verify` accepts them: to test a receiver.
+ * The headers of a webhook with this body, as `verify` accepts them, for testing a receiver.
  * @param secret the endpoint's, `whsec_...`
  */
 export async function sign(

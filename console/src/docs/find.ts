@@ -76,7 +76,10 @@ const wordsOf = (text: string) => text.split(WORDS).filter(Boolean);
 
 const SHOWN = 8;
 
-/** Finds sections by any word; more words and headings rank higher. The last may be a prefix. */
+/**
+ * Finds the sections with any of a query's words, the last of which may be a prefix. Sections with
+ * more of them, or with some in headings, rank higher.
+ */
 export function openFinder(Search: typeof MiniSearch, rows: Row[]): (query: string) => Found[] {
   const index = new Search({
     fields: ['heading', 'page', 'text'],

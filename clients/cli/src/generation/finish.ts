@@ -31,7 +31,7 @@ export async function prepare(entry: Entry, { client, screen }: Work): Promise<V
 
 /**
  * Finishes an entry from wherever it stopped, then forgets it. Its price has been agreed to.
- * @throws Failure; the entry is kept, unless it certainly will never be charged
+ * @throws Failure; the entry is kept unless it failed, or was refused for good
  */
 export async function finish(entry: Entry, work: Work): Promise<Finished> {
   onInterrupt('fw resume goes on without paying again.');
@@ -78,10 +78,13 @@ async function waitFor(taskId: string, entry: Entry, { client, screen }: Work) {
   }
 }
 
-/** Errors after the look-up of the Idempotency-Key. A 401 says nothing about an earlier try. */
+/**
+ * Errors that come after the look-up of the Idempotency-Key, so that they also cover earlier tries.
+ * A 401 says nothing about those.
+ */
 const SAYS_ALL = ['invalid_request', 'payload_too_large', 'insufficient_credits', 'service_busy'];
 
-/** Forgets an entry that will never be charged; for others, says how to resume. */
+/** Forgets an entry that failed or was refused for good; for others, says how to resume. */
 function settle(entry: Entry, error: unknown, { isResumed }: Work): Failure {
   const failure = asFailure(error);
   const { code = '', charged } = failure.advice;

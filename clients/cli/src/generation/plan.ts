@@ -16,7 +16,7 @@ import { settingsOf } from '../request-options.ts';
 
 const isUrl = (from: string) => /^https?:\/\//.test(from);
 
-/** Its local files exist and have absolute paths. @throws Failure `usage`, `file` */
+/** The request; its local files exist, and have absolute paths. @throws Failure `usage`, `file` */
 export function requestOf(call: Call): GenerateRequest {
   const [image, endImage] = [call.text('image'), call.text('end-image')];
   const given = call.texts('reference');
@@ -75,7 +75,7 @@ function isVideo(from: string): boolean {
   return start.subarray(4).equals(Buffer.from('ftyp')) || start.readUInt32BE() === 0x1a45dfa3;
 }
 
-/** The absolute path to write; null if the task names it. @throws Failure `file`, `usage` */
+/** The absolute path to write; null: named after the task. @throws Failure `file`, `usage` */
 export function outputOf(given: string | undefined, isForced: boolean): string | null {
   if (given === undefined) {
     accessSync(cwd(), constants.W_OK);

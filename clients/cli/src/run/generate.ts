@@ -63,7 +63,10 @@ async function begin(entry: Entry, work: Work): Promise<void> {
   record(entry);
 }
 
-/** The same command again after a crash would pay twice. @throws Failure `unfinished` */
+/**
+ * Refuses to repeat an unfinished generation, which would pay twice, or to write to its file.
+ * @throws Failure `unfinished`
+ */
 function requireNew(entry: Entry): void {
   for (const other of listEntries().filter((one) => one.isAgreed)) {
     const isSame = isDeepStrictEqual(wishOf(other), wishOf(entry));

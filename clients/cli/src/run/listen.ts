@@ -19,13 +19,13 @@ import { clientOf } from '../state/login.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { printable, type Screen, styled } from '../terminal/screen.ts';
 
-/** Twelve reads a minute, and one for each event about a task, of the key's limit of 30. */
+/** A key may send 30 requests a minute. Polls use 12; each event about a task uses one more. */
 const POLL_MS = 5_000;
 const FORWARD_MS = 15_000;
 const PAGE = 100;
 const MAX_DESCRIPTION = 200;
 
-/** Relays events from the log of an endpoint without a URL, which it deletes at the end. */
+/** Relays events from the log of a webhook endpoint without a URL, and deletes it at the end. */
 export async function listen(call: Call): Promise<void> {
   const { screen } = call;
   const secret = listeningSecret();
@@ -78,7 +78,7 @@ function targetOf(given: string | undefined): string {
   throw new Failure('usage', `--forward takes an http or https address, not "${given}".`);
 }
 
-/** The same at each start, so that the local server's configuration stays valid. */
+/** The secret is the same at each start, so that the local server's configuration stays valid. */
 function listeningSecret(): string {
   const file = path.join(stateFolder(), 'listen-secret');
   try {
@@ -138,7 +138,7 @@ interface Relay {
   isWanted(type: string): boolean;
 }
 
-/** Sends an event once: a server under development is restarted, not retried. */
+/** Sends an event once, without retries: whoever develops the server sees the outcome. */
 async function relay(event: WebhookDelivery, { client, endpoint, secret, forward, screen }: Relay) {
   const { event_id: id, type, task_id: taskId, data, created_at: timestamp } = event;
   const shown = taskId === null ? data : await client.videos.get(taskId);

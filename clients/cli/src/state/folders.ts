@@ -29,7 +29,10 @@ export function syncFolder(name: string): void {
   }
 }
 
-/** Atomic, for its owner only. Once it returns, the text survives a crash of the machine. */
+/**
+ * Writes a file atomically, readable by its owner only. Once it returns, the text survives a crash
+ * of the machine.
+ */
 export function writeSynced(file: string, text: string): void {
   const home = path.dirname(file);
   mkdirSync(home, { recursive: true, mode: 0o700 });

@@ -12,28 +12,28 @@ import process from 'node:process';
 import type { GenerateRequest, VideoRequest } from '@framewright/client';
 import { stateFolder, syncFolder, writeSynced } from './folders.ts';
 
-/** An unfinished generation, on disk before the first byte of it is sent. */
+/** An unfinished generation, written to disk before anything is sent. */
 export interface Entry {
   version: 1;
   idempotencyKey: string;
   baseUrl: string;
-  /** A hash of the API key that began it. */
+  /** A hash of the API key with which it was begun. */
   keyMark: string;
   /** The original request; its files have absolute paths. */
   request: GenerateRequest;
-  /** The file to write; null: in `folder`, named after the task. */
+  /** The file to write; null for one in `folder` that is named after the task. */
   output: string | null;
   folder: string;
   /** Whether somebody agreed to the price. Otherwise nothing is created. */
   isAgreed: boolean;
-  /** The create's body, once its files are uploaded. Never changes after it was sent. */
+  /** The create's body, once its files are uploaded. Once sent, it never changes. */
   body: VideoRequest | null;
   taskId: string | null;
   createdAt: string;
 }
 
 const TOUCH_MS = 10_000;
-/** The process of an older lock is dead or suspended, whoever has its pid now. */
+/** An older lock's process is dead or suspended, even if another process has its pid now. */
 const STALE_MS = 60_000;
 
 const held: string[] = [];
@@ -51,7 +51,7 @@ export function forget({ idempotencyKey }: Entry): void {
   syncFolder(folder());
 }
 
-/** undefined if it was finished. */
+/** @returns undefined if the entry was finished or forgotten */
 export function readEntry(idempotencyKey: string): Entry | undefined {
   try {
     const entry = JSON.parse(readFileSync(fileOf(idempotencyKey), 'utf8'));

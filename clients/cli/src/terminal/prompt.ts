@@ -26,7 +26,7 @@ async function lineOf(question: string, output: NodeJS.WritableStream): Promise<
   const lines = createInterface({ input: stdin, output, terminal: true });
   lines.on('SIGINT', () => endBy('SIGINT'));
   const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
-  // Ctrl-D makes newer versions of Node reject.
+  // In newer versions of Node, Ctrl-D rejects the question.
   const answer = await Promise.race([lines.question(question).catch(() => ''), ended]);
   lines.close();
   return answer.trim();

@@ -8,7 +8,7 @@ export interface Screen {
   isForPerson: boolean;
   /** Prints the result: `value` with --json, otherwise the text. */
   result(value: unknown, text: string): void;
-  /** For a person at a terminal. */
+  /** Prints a text for a person, at a terminal only. */
   note(text: string): void;
   /** Shows the current progress, at a terminal only; null clears it. */
   progress(text: string | null): void;

@@ -46,7 +46,10 @@ function firstOf(query: Record<string, string>): Notice | undefined {
   return query.order || query.subscribed ? { outcome: 'waiting' } : undefined;
 }
 
-/** Asks for the outcome; undefined: none yet. `managed`: back from Stripe's portal, no notice. */
+/**
+ * Returns how to ask for the outcome, which is undefined while there is none yet. `managed`: the
+ * customer is back from Stripe's portal, which needs no notice.
+ */
 function askerOf(
   query: Record<string, string>,
 ): (() => Promise<Notice | 'managed' | undefined>) | undefined {

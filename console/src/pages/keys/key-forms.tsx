@@ -76,7 +76,7 @@ function create(mode: Mode, { name, days, monthly_cap: cap }: Entered) {
   return api('POST /console/api/keys', { body });
 }
 
-/** Changing the cap requires a proof, so only changed fields are sent. */
+/** Changing the cap requires a proof, so the cap is sent only if it has changed. */
 function save({ id, monthly_cap: before }: ApiKey, { name, monthly_cap: cap }: Entered) {
   const monthly_cap = cap === '' ? null : Number(cap);
   const body = { name, ...(monthly_cap !== before && { monthly_cap }) };

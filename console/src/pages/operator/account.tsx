@@ -49,7 +49,7 @@ export function AccountPage({ id }: { id: string }) {
   );
 }
 
-/** A change of credits, booked once for repeated clicks, by its reference. */
+/** A change of credits. Its reference makes repeated clicks book it only once. */
 function movementOf(verb: 'credits grant' | 'credits adjust', account: string): Change {
   const reference = `console-${crypto.randomUUID().slice(0, 8)}`;
   return { verb, given: { account }, initial: { reference } };
@@ -154,7 +154,7 @@ const MOVEMENTS: Column<Movement>[] = [
   prose('Belongs to', (row) => <BelongsTo movement={row} />),
 ];
 
-/** A movement's task or order; otherwise the name that operators gave it. */
+/** A movement's task; otherwise its order or reference, with the note on it. */
 function BelongsTo({ movement }: { movement: Movement }) {
   const { task_id: task, order_id: order, reference, note } = movement;
   if (task) return <Id href={`/operator/tasks/${task}`} id={task} />;

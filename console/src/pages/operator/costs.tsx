@@ -7,7 +7,7 @@ import { AskButton, CREDITS } from './frame.tsx';
 
 type Row = Item<'GET /console/api/operator/costs'>;
 
-/** What the connections' jobs cost; nothing without an ended task. */
+/** What each connection's jobs cost; hidden while no task has ended. */
 export function Costs() {
   return (
     <ListCard

@@ -103,7 +103,7 @@ type Minute = Result<'GET /console/api/operator/figures'>['minutes'][number];
 interface Plot {
   title: string;
   unit: string;
-  /** Members of a minute, by label. */
+  /** The members of a minute that are plotted, by the label of their line. */
   series: Record<string, Exclude<keyof Minute, 'at'>>;
 }
 

@@ -177,7 +177,7 @@ interface DecideProps {
 }
 
 function DecideAll({ filter, held: { tasks, confirm }, reload, onDone }: DecideProps) {
-  useLayoutEffect(() => () => void reload(), []); // even if refused: the list is stale
+  useLayoutEffect(() => () => void reload(), []); // also after a refusal: the list is stale
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value));
   return (
     <VerbDialog

@@ -108,7 +108,7 @@ function VerbForm({ change, verb, onDone }: Props & { verb: ShownVerb }) {
   );
 }
 
-/** All fields, or only the chosen one: its text, or true. */
+/** All fields; with choices, only the chosen one, which has its text or true. */
 function enteredIn({ chosen = '', reason = '', ...fields }: Entered): Entered {
   const name = String(chosen);
   return { ...(name === '' ? fields : { [name]: fields[name] || true }), reason };

@@ -64,7 +64,7 @@ interface Chosen {
 
 /** The form's content. Other modes' media are kept, so that switching modes loses nothing. */
 export interface Form extends Chosen {
-  /** All other fields, as their controls hold them; an empty text is left out. */
+  /** All other fields, as their controls hold them; requests leave out an empty text. */
   extras: Record<string, string | boolean>;
   media: Record<MediaField, Medium[]>;
 }
@@ -186,7 +186,7 @@ export function missingIn(form: Form, { schema, prices }: Rules): Record<string,
   return missing;
 }
 
-/** What a model offers, of the fields that may differ between models. */
+/** The values that a model offers, for each field in which models may differ. */
 interface Offers {
   mode: readonly string[];
   duration: readonly number[];
@@ -210,7 +210,7 @@ export function offersOf({ model }: Pick<Form, 'model'>, { schema, prices }: Rul
   };
 }
 
-/** Chooses another model, and values that it offers in place of those that it lacks. */
+/** Chooses another model, and replaces values that it does not offer. */
 export function withModel(form: Form, model: string, rules: Rules): Partial<Form> {
   const offers = offersOf({ model }, rules);
   const fit = <Value>(value: Value, offered: readonly Value[], fallback = offered[0]) =>

@@ -146,13 +146,13 @@ function Playground(props: PlaygroundProps) {
   );
 }
 
-/** If the results are taller than the form, the last row stretches, with its contents on top. */
+/** If the results are taller than the form, the last row stretches; its content stays on top. */
 const COLUMNS =
   'grid grid-cols-[minmax(0,1fr)] items-start gap-8 lg:grid-cols-[minmax(0,1fr)_21rem] lg:grid-rows-[auto_1fr]';
 
-/** Price and results stand beside the form, so that nothing shifts it. */
+/** Price and results stand beside the form, where they can't shift it. */
 const BESIDE = 'grid grid-cols-[minmax(0,1fr)] gap-8 lg:row-span-2';
-/** The price alone is sticky; with results below it the column scrolls with the page. */
+/** Without results, the price is sticky; with results, it scrolls with the page as they do. */
 const ALONE = 'lg:sticky lg:top-24';
 
 function showFirstError(settings: HTMLElement | null): void {

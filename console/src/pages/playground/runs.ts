@@ -14,7 +14,7 @@ import type { Body } from './form-model.ts';
  */
 export type Generation =
   | { kind: 'sending' }
-  /** After a reload. `interrupted`: it was in progress; `gone`: there is no such task. */
+  /** After a reload: its task is being read or is gone, or it was interrupted before it had one. */
   | { kind: 'reading' | 'interrupted' | 'gone' }
   | { kind: 'lost'; error: ApiFailure }
   | { kind: 'refused'; error: ApiFailure }
@@ -37,7 +37,7 @@ export interface Run {
 
 /** Storage keys by mode: requests of one mode are never sent in the other. */
 const STORED = { live: 'framewright.generation', test: 'framewright.test-generation' };
-/** How many requests are kept here; older ones are in the gallery. */
+/** How many requests are kept here; older ones are under Videos. */
 const MOST = 5;
 
 /** The account and mode that the runs belong to. */
@@ -97,7 +97,7 @@ interface Book {
   refresh(): unknown;
 }
 
-/** Outlive the page, so that requests continue while another page is shown. */
+/** The books outlive the page, so that requests continue while another page is shown. */
 const books = new Map<string, Book>();
 
 function bookOf(owner: Owner): Book {
@@ -192,7 +192,7 @@ function resume(book: Book): void {
   }
 }
 
-/** @param me another account or mode needs another component */
+/** @param me must not change while the component is mounted */
 export function useRuns(me: Owner) {
   const { refresh } = useSession();
   const [book] = useState(() => bookOf(me));
@@ -243,7 +243,7 @@ async function readAgain(owner: Owner, { key, taskId }: Submission, known: Gener
   return known.kind === 'lost' ? arrived(owner, key) : undefined;
 }
 
-/** Always a new object, so that what could not be read is followed further. */
+/** Returns a new object even if the read fails, so that `useFollow` polls again. */
 async function readTask(id: string, known: Generation): Promise<Generation> {
   try {
     const task = await api('GET /console/api/tasks/:id', { params: { id } });

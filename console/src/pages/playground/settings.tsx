@@ -129,7 +129,7 @@ interface AspectPickerProps {
   onChange: (value: string) => void;
 }
 
-/** The ratios as frames. Radio buttons: arrow keys move between them. */
+/** Shows the ratios as frames. They are radio buttons, so arrow keys move between them. */
 function AspectPicker({ value, ratios, frames, onChange }: AspectPickerProps) {
   const name = useId();
   const size = frames[value];

@@ -20,7 +20,7 @@ const COLUMNS: Column<Row>[] = [
   ),
 ];
 
-/** Of a job, which is most of the time until a video is done. */
+/** A job's usual time, in words. The job is most of what a video takes. */
 function wordsOf(seconds: number): string {
   const minutes = Math.round(seconds / 60);
   if (minutes < 1) return 'less than a minute';

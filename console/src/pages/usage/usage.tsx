@@ -181,7 +181,7 @@ function today(): string {
   return new Date().toISOString().slice(0, 10);
 }
 
-/** The first of so many days ending with this one. */
+/** The first of `count` days that end with `last`. */
 function daysUntil(last: string, count: number): string {
   return addDays(last, 1 - count);
 }

@@ -108,7 +108,7 @@ function useMissingFile(id: string, url: string | null): boolean {
   const [missing, setMissing] = useState<string>();
   const isThere = url !== null;
   useEffect(() => {
-    // A page on another origin may not ask.
+    // If the file is on another origin, this page may not ask about it.
     if (url === null || new URL(url, location.href).origin !== location.origin) return;
     const stop = new AbortController();
     fetch(url, { method: 'HEAD', signal: stop.signal }).then(

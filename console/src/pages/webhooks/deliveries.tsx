@@ -12,13 +12,13 @@ type Delivery = Result<'GET /console/api/webhooks/:id/deliveries'>['items'][numb
 type Attempt = Delivery['attempts'][number];
 
 const EVERY_MS = 1500;
-/** Tries due this soon are waited for. */
+/** While a try is due this soon, the log is polled. */
 const SOON_MS = 10_000;
 
 interface DeliveriesProps {
   endpoint: Endpoint;
   log: LoadedList<Delivery>;
-  /** The tries may have changed the endpoint's state. */
+  /** Called when tries may have changed the endpoint's state. */
   onChanged: () => Promise<void>;
 }
 

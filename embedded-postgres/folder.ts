@@ -49,8 +49,8 @@ async function makePath(dataDir: string, mode: number): Promise<string> {
 }
 
 /**
- * Makes a folder, and those above it, where they are missing. Node's own recursive mkdir never ends
- * in a folder such as /proc, which has no room for others and calls them missing.
+ * Creates a folder and its missing parents. Node's own recursive mkdir never ends in a folder such
+ * as /proc, where mkdir fails with ENOENT although the parent exists.
  */
 export async function makeFolders(path: string, mode: number): Promise<void> {
   if ((await stat(path).catch(() => undefined))?.isDirectory()) return;

@@ -115,7 +115,7 @@ export function hasGuard(folder: DatabaseFolder): boolean {
   return probe !== undefined;
 }
 
-/** Waits for the end of the guard, or of the time: nothing depends on it. */
+/** Waits until the guard has ended, but not longer than this: nothing depends on it. */
 export async function waitForGuardExit(folder: DatabaseFolder, timeoutSeconds: number) {
   const deadline = performance.now() + timeoutSeconds * 1000;
   while (hasGuard(folder) && performance.now() < deadline) await delay(5);

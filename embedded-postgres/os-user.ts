@@ -21,10 +21,10 @@ type UserIds = Record<'uid' | 'gid', number>;
 export type OsUser =
   | { kind: 'self' }
   | ({ kind: 'setuid' } & UserIds)
-  /** With CAP_DAC_OVERRIDE, because its files are in a folder that it may not enter. */
+  /** With CAP_DAC_OVERRIDE, because the user may not enter the folder of the data or binaries. */
   | ({ kind: 'capable' } & UserIds);
 
-/** @throws EmbeddedPostgresError when an ordinary OS user opens a database folder of another */
+/** @throws EmbeddedPostgresError when an ordinary OS user opens another user's database folder */
 export async function refuseForeignFolder(folder: DatabaseFolder): Promise<void> {
   const self = process.getuid?.();
   const owner = await ownerOf(folder.path);

@@ -63,7 +63,7 @@ export async function startServer(options: StartOptions) {
   const stdio: StdioOptions = [readingEnd, 'ignore', 'ignore'];
   const guard = spawn(file, args, { ...spawnOptions, detached: true, stdio });
   closeSync(readingEnd);
-  guard.once('error', () => {}).unref(); // it was not spawned, and has no pid
+  guard.once('error', () => {}).unref(); // if it can't be spawned, it has no pid: not alive
   return {
     membership,
     isAlive: () => guard.pid !== undefined && guard.exitCode === null && guard.signalCode === null,
@@ -89,7 +89,7 @@ async function removeConfirmations(folder: DatabaseFolder): Promise<void> {
   }
 }
 
-/** The preferred loopback port if it is free: after a crash, other members know that address. */
+/** A free loopback port: if possible the preferred one, which members still know after a crash. */
 export async function freePort(preferred: number): Promise<number> {
   return (await boundPort(preferred)) ?? (await boundPort(0)) ?? preferred;
 }

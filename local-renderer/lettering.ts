@@ -24,15 +24,15 @@ interface Placement {
   toSeconds: number;
 }
 
-/** The smallest letters of a prompt, which is cut if it doesn't fit with them. */
+/** The size of a prompt's smallest letters. A prompt that is too long even for them is cut. */
 const SMALLEST = 0.034;
 /** The area of a letter with its spacing, in squares of the font size. */
 const LETTER_AREA = 0.75;
 const SIDE_MARGIN = 0.06;
 
 /**
- * The prompt and the caption as a subtitle script (ASS). Any text may be drawn: a prompt in
- * the largest letters that fit its box, its line breaks as spaces.
+ * The prompt and the caption as a subtitle script (ASS). The prompt may be any text: its line
+ * breaks become spaces, and its letters are as large as its box allows.
  */
 export function subtitles(frame: FrameSize, prompt: string, placement: Placement): string {
   const { alignment, fromSeconds, toSeconds } = placement;

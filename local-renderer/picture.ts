@@ -45,13 +45,13 @@ export async function contain(
   return kind === 'clip' ? shown : still(graph, shown);
 }
 
-/** Timestamps that keep growing when a clip repeats: its own fall back to its start. */
+/** Timestamps that keep growing while a clip repeats: its own start over each time. */
 const ENDLESS = `if(isnan(PREV_INPTS),0,
   PREV_OUTPTS+if(gt(PTS,PREV_INPTS),PTS-PREV_INPTS,1/(${FRAMES_PER_SECOND}*TB)))`;
 
 async function playing(graph: FilterGraph, path: string): Promise<FilterContext> {
   const endless = graph.add('setpts', { expr: ENDLESS }, await upright(graph, path, { loop: 0 }));
-  // Before scaling: of 60 frames a second, fewer than half are shown.
+  // Before scaling, so that only the shown frames are scaled: 24 of a clip's 60 a second.
   return graph.add('fps', { fps: FRAMES_PER_SECOND }, endless);
 }
 

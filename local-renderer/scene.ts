@@ -32,7 +32,7 @@ const OUTPUT_TAGS = {
 /**
  * Adds the pictures of a spec to a graph: a pattern, the client's own pictures, the prompt and a
  * caption. Keeps only a few frames in memory.
- * @param scriptPath where a file is written that the graph reads
+ * @param scriptPath where to write the subtitles, which the graph reads
  * @throws when an image or clip can't be decoded
  */
 export async function addScene(
@@ -49,7 +49,7 @@ export async function addScene(
   return graph.add('format', { pix_fmts: 'yuv420p' }, tagged);
 }
 
-/** The first and the last image are shown alone for half a second. */
+/** The first and the last image are shown without the prompt for half a second. */
 function promptPlacement({ mode, firstFramePath, lastFramePath, durationSeconds }: RenderSpec) {
   const place =
     mode === 'text-to-video'
@@ -114,7 +114,7 @@ async function addFrames(graph: FilterGraph, spec: RenderSpec): Promise<FilterCo
   return graph.add('overlay', { enable: `lt(t,${half * 1.5})` }, last, fading);
 }
 
-/** Shows the clips, playing, and the images as tiles over the pattern. */
+/** Shows the playing clips and the images as tiles over the pattern. */
 async function addReferences(graph: FilterGraph, spec: RenderSpec): Promise<FilterContext> {
   const references = [
     ...spec.referenceVideoPaths.map((path) => ({ path, kind: 'clip' }) as const),

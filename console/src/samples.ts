@@ -7,7 +7,7 @@ export const FIRST_REQUEST = {
   duration: 5,
 };
 
-/** The caller's own key, which allows a safe retry after a crash. */
+/** An Idempotency-Key that the caller chose, so that a retry after a crash is safe. */
 export const FIRST_KEY = 'order-4711';
 
 /** @param apiUrl with /api/v1 */
@@ -19,7 +19,7 @@ function packageUrl(apiUrl: string, name: 'client' | 'cli' | 'python'): string {
   return `${apiUrl.replace(/\/api\/v1$/, '')}/packages/${file}`;
 }
 
-/** Tests run this text. @param apiUrl with /api/v1 @param key the caller's own, if it has one */
+/** Tests run this text. @param apiUrl with /api/v1 @param key the caller's own Idempotency-Key */
 export function typeScriptSample(
   apiUrl: string,
   body: Readonly<Record<string, unknown>>,
@@ -92,7 +92,7 @@ fw login --base-url ${apiUrl}
 fw generate ${[...fwWords(body), '-o video.mp4'].join(' \\\n  ')}`;
 }
 
-/** A create's body as command-line words, which determine the mode. */
+/** A create's body as arguments of `fw generate`, which derives the mode from them. */
 export function fwWords(body: Readonly<Record<string, unknown>>): string[] {
   const { prompt, mode: _, reference_video_durations: seconds, ...fields } = body;
   const options = Object.entries(fields).flatMap(([field, given]) => {

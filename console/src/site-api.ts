@@ -15,7 +15,7 @@ type Params<Path extends string> = [NamesIn<Path>] extends [never]
   ? { params?: undefined }
   : { params: Record<NamesIn<Path>, string> };
 
-/** The account's side that a page shows: paid or test credits. */
+/** Whether a page shows the account's live or its test keys, tasks and credits. */
 export type Mode = SiteApi['GET /console/api/me']['query']['mode'];
 
 type Texts<Shape> = { [Name in Exclude<keyof Shape, 'mode'>]?: string | undefined };

@@ -23,7 +23,7 @@ export const DESTINATIONS: Destination[] = [
   { href: '/credits', title: 'Credits', icon: 'coins' },
 ];
 
-/** Narrow windows move the rest into the account menu. */
+/** Whether narrow windows show the page in their navigation. The account menu has the others. */
 function isOnPhone({ href }: Pick<Destination, 'href'>): boolean {
   return href !== '/webhooks';
 }

@@ -32,7 +32,7 @@ export function useTheme(): [ThemeChoice, Theme, (choice: ThemeChoice) => void] 
   return [chosen, shown, chooseTheme];
 }
 
-/** Toggles dark and light. Choosing the system's theme follows it again. */
+/** Toggles dark and light. Toggling to the system's current theme follows the system again. */
 export function ThemeButton() {
   const [, theme, choose] = useTheme();
   const next = theme === 'dark' ? 'light' : 'dark';

@@ -36,7 +36,7 @@ function classes({ look = 'plain', small = false }: Shared): string {
   return `${BASE} ${size} ${LOOKS[look]}`;
 }
 
-/** Stays focusable while disabled, unlike with HTML's `disabled`. */
+/** Stays focusable while disabled, unlike a button with HTML's `disabled`. */
 export function Button(props: ButtonProps) {
   const { look, icon, small, busy = false, children, disabled, ...rest } = props;
   const isOff = Boolean(disabled) || busy;
@@ -46,7 +46,7 @@ export function Button(props: ButtonProps) {
       {...rest}
       {...(isOff && {
         'aria-disabled': true,
-        onClick: (event: Event) => event.preventDefault(), // nor does it submit a form
+        onClick: (event: Event) => event.preventDefault(), // so it submits no form
       })}
       aria-busy={busy}
       class={classes({ look: look ?? 'plain', small: small ?? false })}

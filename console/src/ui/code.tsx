@@ -61,7 +61,7 @@ const PRE =
 const TAB =
   '-mb-px border-b-2 border-transparent py-2 text-sm font-medium text-dim outline-offset-[-2px] hover:text-ink aria-selected:border-tungsten aria-selected:text-ink';
 
-/** Samples in tabs with arrow keys, as the ARIA pattern describes them. */
+/** Samples in tabs that the arrow keys switch, as in the ARIA pattern for tabs. */
 export function CodeTabs({ label, samples }: { label: string; samples: Record<string, string> }) {
   const base = useId();
   const names = Object.keys(samples);

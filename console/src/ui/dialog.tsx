@@ -14,8 +14,8 @@ let count = 0;
 let open: (opened: Opened) => void = () => {};
 
 /**
- * Opens a dialog above all others. It closes itself, or on navigation.
- * @param options.isKept only its own buttons close it, since its content can't be shown again: Back
+ * Opens a dialog above all others. The user closes it, or a navigation does.
+ * @param options.isKept only its content's buttons close it, since it can't be shown again: Back
  *   changes the page below it, and the browser asks before it leaves the site
  */
 export function openDialog(content: ComponentChildren, { isKept = false } = {}): void {
@@ -29,7 +29,7 @@ export function useClose(): () => void {
   return useContext(Around).close;
 }
 
-/** Where dialogs are rendered; once, by the shell. */
+/** Renders the open dialogs. Only the shell uses it, once. */
 export function Dialogs() {
   const [opened, setOpened] = useState<Opened[]>([]);
   const { path } = useLocation();
@@ -85,7 +85,7 @@ function useModal(isKept: boolean, onClose: () => void) {
 
 interface DialogProps {
   title: string;
-  /** Called when the dialog closes, instead of removing it. */
+  /** Called when the dialog closes, and must remove it; by default, it is only removed. */
   onClose?: (() => void) | undefined;
   children: ComponentChildren;
 }

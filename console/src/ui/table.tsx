@@ -168,7 +168,7 @@ export function Cell({ children, below }: Record<'children' | 'below', Component
   );
 }
 
-/** A row's buttons. Screen readers hear the row's name with each. */
+/** A row's buttons. Screen readers announce each with the row's name. */
 export function RowButtons({ row, on }: { row: string; on: Record<string, () => unknown> }) {
   return (
     <div class="flex gap-1.5 md:justify-end">

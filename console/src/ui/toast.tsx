@@ -27,7 +27,7 @@ export function toastOutcome(change: Promise<unknown>, said: string): Promise<vo
   return change.then(() => toast(said), toastFailure);
 }
 
-/** Where toasts are rendered; once, by the shell. */
+/** Renders the current toasts. Only the shell uses it, once. */
 export function Toasts() {
   const [shown, setShown] = useState<Note[]>([]);
   useEffect(() => {

@@ -13,8 +13,8 @@ import { newId, randomBase62, toBase62 } from '../kernel/ids.ts';
 import { openTestBalance } from '../ledger/test-credits.ts';
 
 /**
- * What a key's tasks spend; test credits never reach a real provider (decisions/0048). A key never
- * changes its mode.
+ * Which credits a key's tasks spend. A test key's tasks never reach a real provider
+ * (decisions/0048). A key never changes its mode.
  */
 export type KeyMode = 'live' | 'test';
 
@@ -58,7 +58,7 @@ export interface NewKey {
 }
 
 /**
- * Creates an API key, and with an account's first test key its test balance.
+ * Creates an API key; with an account's first test key, also its test balance.
  * @returns its id and secret; only the hash is stored, so the secret can't be shown again
  */
 export async function createKey(
@@ -132,7 +132,7 @@ async function requireKey(db: Queryable, keyId: string): Promise<void> {
     throw new UsageError(`no API key has the id ${JSON.stringify(keyId)}`);
 }
 
-/** @returns the ids of those that were still valid */
+/** @returns the ids of those that were not revoked before */
 export const revokeAllKeys = queryColumn<[accountId: string], string>(
   'key_revoke_all',
   `update api_keys set revoked_at = clock_now()

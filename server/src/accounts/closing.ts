@@ -56,7 +56,7 @@ export const endDeletion = command<[accountId: string]>(
 );
 
 /**
- * Signing in no longer reopens the account, and it is not erased.
+ * Cancels the coming erasure: the account stays disabled, and signing in no longer reopens it.
  * @returns false if it is not in its grace period
  */
 export const withdrawClosing = whether<[accountId: string], Transaction>(

@@ -4,7 +4,7 @@ import { evictOldest } from '../kernel/evict-oldest.ts';
 
 const MAX_KEYS = 10_000;
 
-/** After this, one request asks the database again: a key may be revoked, a window emptied. */
+/** After this, one request asks the database: the key may be revoked, or the window emptied. */
 const TRUSTED_MS = 1000;
 
 /**
@@ -115,7 +115,7 @@ export async function countRequest(db: Queryable, key: string, limit: RateLimit)
   if (admitted.length === 0) throw await tooManyRequests(db, key, limit);
 }
 
-/** Says when a request can pass. */
+/** The error for a full window. It says when the next request can pass. */
 export async function tooManyRequests(
   db: Queryable,
   key: string,
@@ -148,7 +148,7 @@ export function openRateMemory(now = () => performance.now()) {
   };
 }
 
-/** No window is two days long. */
+/** Deletes windows without a hit in the last two days: no window is that long. */
 export const forgetIdleWindows = command<[]>(
   'rate_forget_idle',
   `delete from request_windows where ctid = any(array(

@@ -30,7 +30,7 @@ export const requestCancel = whether<[taskId: string, by: Canceller]>(
    returning task_id`,
 );
 
-/** For a cancel that failed, or whose process died. */
+/** A cancel is sent again after this time if it failed or its process died. */
 const RETRY_SECONDS = 30;
 
 const takeDue = queryColumn<[providers: string[]], string>(
@@ -64,8 +64,8 @@ interface CancelDeps {
 }
 
 /**
- * Sends pending cancel requests of these providers, at most ten per call. It decides nothing about
- * a task: the next read of the job shows how it ended.
+ * Sends at most ten pending cancel requests to these providers. This decides nothing about a task:
+ * the next read of the job shows how it ended.
  */
 export async function askForCancels(deps: CancelDeps): Promise<void> {
   const taskIds = await takeDue(deps.db, [...deps.providers.keys()]);

@@ -120,9 +120,10 @@ export interface OwnCancel {
 }
 
 /**
+ * Cancels a task for its owner, and waits a while for the result.
  * @param stopping ends the wait; the task will show the result
- * @throws NotCancellable when it is held or has ended; ApiError `service_busy` when its submit was
- *   under way for the whole time
+ * @throws NotCancellable when the task is held or has ended; ApiError `service_busy` when its
+ *   submit was under way for the whole time
  */
 export async function cancelOwn(
   db: Database,

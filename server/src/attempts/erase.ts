@@ -42,7 +42,7 @@ const ERASE_TASKS = [
     `update evidence set finding = finding - ${FINDING_TEXTS}
      where attempt_id = any(array(select id from attempts where task_id = any($1)))`,
   ),
-  // The status of an orphan job has a link.
+  // An orphan job's status may have a link to the video.
   statement('erase_orphans', 'update orphan_jobs set status = null where task_id = any($1)'),
   statement('erase_attempts', 'update attempts set cause = null where task_id = any($1)'),
 ];
@@ -54,7 +54,7 @@ const eraseFingerprints = command<[accountId: string], Transaction>(
 );
 
 /**
- * Removes the personal data of a batch of an account's ended tasks, at last that of its
+ * Removes the personal data of a batch of an account's ended tasks or, when none are left, of its
  * Idempotency-Keys.
  * @returns the number of tasks: repeat it in new transactions until it is 0
  */

@@ -10,7 +10,7 @@ export type EvidenceSource = 'sender' | 'find' | 'callback' | 'operator';
 const MAX_FINDS = 100;
 
 /**
- * Distinct callback findings kept per attempt: so many verified ones, and as many others. Anyone
+ * Distinct callback findings kept per attempt: this many verified ones, and as many others. Anyone
  * who knows a callback URL can invent jobs, and each named job costs a read.
  */
 const MAX_CALLBACKS = 10;

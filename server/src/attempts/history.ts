@@ -98,7 +98,7 @@ async function deleteOf(db: Database, found: string[], before: string): Promise<
     await lockAttempts(tx, found);
     const taskIds = await deletable(tx, found, before);
     const { attemptIds } = await attemptsOf(tx, taskIds);
-    // Copies that a provider keeps: ended jobs, deleted renders.
+    // Rows that a provider keeps in this database: its ended jobs and deleted renders.
     await deleteJobs(tx, attemptIds);
     await forgetObjects(tx, [...attemptIds, ...taskIds]);
     for (const forget of DELETE) await tx.query(forget, [taskIds]);

@@ -49,7 +49,7 @@ export interface CreditOrder extends AccountState, ScopeColumns {
   may_be_paid_until: Date | null;
   /** Whether that time has passed: a payment not found now does not exist. */
   is_last_look: boolean;
-  /** Credits so far, spent or not. */
+  /** Credits booked so far, spent or not. */
   booked: number;
   movements: number;
   expires_at: Date | null;
@@ -127,7 +127,7 @@ function listWhere<const Account extends string>(name: string, account: Account)
   );
 }
 
-// Two statements, so that a plan for one account uses its index.
+// Two statements, so that the one for an account uses the account's index.
 const LIST = listWhere('order_list', 'true');
 const LIST_OF_ACCOUNT = listWhere('order_list_of_account', 'o.account_id = :accountId');
 

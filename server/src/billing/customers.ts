@@ -44,7 +44,7 @@ export async function customerOf(deps: CustomerDeps, accountId: string): Promise
   return known ?? makeCustomer(deps, accountId, null);
 }
 
-/** @param gone the customer that it replaces */
+/** @param gone the customer that the new one replaces */
 async function makeCustomer(
   { db, stripe, scope }: CustomerDeps,
   accountId: string,

@@ -35,6 +35,7 @@ export function describeMovement(movement: Described, offers: Map<string, string
   if (reason === 'grant') {
     if (SIGN_UP.test(movement.reference)) return 'Sign-up credits';
     if (order === null) return 'Granted by the operator';
+    // An order's first movement is the purchase; later grants restore what was taken back.
     return /:1$/.test(movement.reference) ? `Bought: ${name}` : `Restored: ${name}`;
   }
   if (reason !== 'clawback') return WORDS[reason];

@@ -32,7 +32,7 @@ export const listOffers = query<[kind: Offer['kind'], onlyActive: boolean], Offe
    order by active desc, currency, price, id`,
 );
 
-/** A pack or plan, even if it is off sale; undefined if there is none. */
+/** A pack or plan, even if it is no longer sold; undefined if there is none. */
 export const readOffer = queryFirst<[kind: Offer['kind'], id: string], Offer>(
   'offer_read',
   `select ${COLUMNS} from offers where kind = $1 and id = $2`,
@@ -67,7 +67,7 @@ export async function setOffer(db: Queryable, offer: Omit<Offer, 'active'>): Pro
   throw new UsageError(`${offer.id} is the id of a ${offer.kind === 'pack' ? 'plan' : 'pack'}`);
 }
 
-/** Stripe takes only multiples in some currencies. The commands bound the other fields. */
+/** In some currencies, Stripe takes only multiples of a step. Commands check the other fields. */
 function checkPrice({ price, currency }: Omit<Offer, 'active'>) {
   const { step } = moneyUnits(currency);
   if (price % step === 0) return;
@@ -84,7 +84,7 @@ const retire = whether<[kind: Offer['kind'], id: string]>(
   'update offers set active = false where kind = $1 and id = $2 and active returning id',
 );
 
-/** Subscriptions continue. @returns false if it was off sale @throws UsageError if there is none */
+/** Subscriptions continue. @returns false if it was retired @throws UsageError if there is none */
 export async function retireOffer(
   db: Queryable,
   kind: Offer['kind'],

@@ -85,7 +85,7 @@ async function orderOfInvoice(deps: BillingDeps, id: string): Promise<string> {
   );
 }
 
-// If the response that created it at Stripe was lost, an order has no Stripe id.
+// An order has no Stripe id if Stripe's response to its checkout or charge was lost.
 const linkOrder = whether<[id: string, stripeId: string, kind: 'pack' | 'reload']>(
   'payment_lookup_link',
   `update orders set stripe_id = coalesce(stripe_id, $2), revision = revision + 1

@@ -156,8 +156,8 @@ const WORK: readonly Work[] = [
 ];
 
 /**
- * Settles what is due: woken by an event, polled because events may get lost, or looked up for an
- * operator. Safe in several processes. Failed ones are due again after two minutes.
+ * Settles what is due: an event or an operator asked for it, or it is time to poll, because events
+ * may get lost. Safe in several processes. What fails is due again after two minutes.
  * @returns how many were settled
  */
 export async function settleDue(deps: BillingDeps): Promise<number> {

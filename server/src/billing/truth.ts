@@ -6,7 +6,7 @@ import { type TakenBack, takenBack, takenTogether } from './taken-back.ts';
 /** An order's current state at Stripe. Amounts are in minor units. */
 export interface Truth extends TakenBack {
   state: 'pending' | 'paid' | 'failed' | 'expired';
-  /** The price at Stripe, before taxes; null: none of it is for this order. */
+  /** The price at Stripe, before taxes; null: Stripe shows no price for this order. */
   asked: { price: number; currency: string } | null;
   /** The amount paid, including taxes. */
   amount: number;

@@ -34,7 +34,7 @@ export interface CatalogModel {
   durations: readonly number[];
   /** `adaptive` only if it has all others: the files of a request decide which one is made. */
   aspectRatios: readonly RequestRatio[];
-  /** Whether it draws sound, and takes a seed. Customers read it; no request is refused for it. */
+  /** Whether it makes sound, and takes a seed. Customers read it; no request is refused for it. */
   audio: boolean;
   seed: boolean;
   /** `hidden` models are in no list but can be named. `retired` ones take no new tasks. */

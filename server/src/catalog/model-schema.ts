@@ -20,7 +20,7 @@ export function hasModels(schema: object): boolean {
   return JSON.stringify(schema).includes(OF_CONTRACT);
 }
 
-/** The names that requests may have. Those of retired models get an error of their own. */
+/** The names that the schema accepts, also of retired models, which `checkRequest` refuses. */
 function knownNames({ models }: Catalog): string[] {
   return models.map(({ name }) => name);
 }

@@ -27,7 +27,7 @@ export function priceAt({ prices }: CatalogModel, at: Date): PriceVersion {
   return prices.findLast(({ from }) => from <= at) ?? prices[0];
 }
 
-/** The next price that is announced: the latest that was set for its date. */
+/** The next announced price: the one set last, if several were set for its date. */
 export function priceAfter({ prices }: CatalogModel, at: Date): PriceVersion | undefined {
   const next = prices.find(({ from }) => from > at);
   return next && prices.findLast(({ from }) => Number(from) === Number(next.from));

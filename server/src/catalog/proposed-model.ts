@@ -33,7 +33,7 @@ export interface ProposedModel {
   dropped: Dropped;
 }
 
-/** Reduces a provider's model to what the contract allows. @returns a text: why nothing is left */
+/** Reduces a provider's model to what the contract allows. @returns the reason if none is left */
 export function proposeModel(vendor: VendorModel, name: string): ProposedModel | string {
   const dropped: Dropped = {};
   const { title, modes, sound, seed } = vendor;

@@ -2,8 +2,9 @@ import type { BrokenRule, VideoFacts, VideoRules } from '../media/measurement.ts
 import { REFERENCE_SECONDS, SHORT_SIDE } from './limits.ts';
 
 /**
- * Decoding ends early at these. Seconds are rounded before they are compared (C11), so a video that
- * lasts half a second more than declared, or than a reference may last, is too long.
+ * Breaking one of these rules ends the decoding early. Seconds are rounded before they are compared
+ * (C11), so a video that lasts half a second more than declared, or than a reference may last, is
+ * too long.
  * @param declaredSeconds null if they are not known
  */
 export function referenceRules(declaredSeconds: number | null): VideoRules {

@@ -262,7 +262,7 @@ export function storedUrl(url: string, publicUrl: string): string {
 
 /** What a request is checked against. */
 interface CheckRules {
-  /** Whose URLs it may name. */
+  /** The hosts that its URLs may have. */
   hosts: HostRules;
   catalog: Catalog;
   /** When it came, which decides its price. */

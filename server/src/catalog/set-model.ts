@@ -32,7 +32,7 @@ export interface ModelWish {
   state?: CatalogModel['state'] | undefined;
   /** Credits per second by resolution. */
   price?: Record<string, number> | undefined;
-  /** With reference videos. Empty: the model takes none. */
+  /** The same for requests with reference videos. Empty: the model takes none. */
   reference_price?: Record<string, number> | undefined;
   /** When a changed price takes effect. */
   from?: Date | undefined;
@@ -54,7 +54,7 @@ export async function setModel(
   await requireOwner(tx, before, source);
   const at = new Date(await readClockMs(tx));
   const dropped: Dropped = {};
-  // A file describes its models in full: what an entry leaves out is the default, not as before.
+  // A file describes its models in full: a field that an entry leaves out gets its default.
   const base = source === 'file' ? undefined : before;
   const definition = definitionOf(name, wish, base, dropped);
   const rates = newRates(wish, before, { at, dropped });
@@ -90,7 +90,7 @@ const addPrice = command<[model: string, from: Date | null, rates: string], Tran
 
 /**
  * A retired model gets no new tasks. Its existing ones go on, and stay readable.
- * @returns false if it was retired
+ * @returns false if it was retired before
  */
 export async function retireModel(tx: Transaction, name: string): Promise<boolean> {
   await lockModels(tx);

@@ -31,7 +31,7 @@ export async function warnOfConnections(
   );
 }
 
-/** The most direct connections to Postgres; those through a pooler don't count. */
+/** How many direct connections to Postgres a start needs at most. A pooler's don't count. */
 function connectionsNeeded(config: Settings): number {
   const { processes, databaseConnections, roles } = config;
   const listening = roles.has('worker') ? 1 : 0; // for wake-ups

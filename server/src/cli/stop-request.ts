@@ -15,8 +15,8 @@ const SAME_REQUEST_SECONDS = 1;
 const START_SECONDS = 3;
 
 /**
- * The first signal drains and shuts down; another one more than a second later exits at once, but
- * in a child process, which terminals, service managers and the supervisor all signal.
+ * The first signal drains and shuts down; another one more than a second later exits at once. A
+ * child process ignores it: terminals, service managers and the supervisor may each send one.
  */
 export function stopRequest(log: Log, isChild = false): StopRequest {
   const { promise, resolve } = Promise.withResolvers<number>();

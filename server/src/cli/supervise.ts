@@ -93,7 +93,7 @@ async function runMembers(
 }
 
 /**
- * Runs a process, again each time that it ends, until the signal.
+ * Runs a process, and restarts it whenever it ends, until the signal aborts.
  * @param started given for the first process only: if that ends before it has started, all stop
  */
 async function keep(

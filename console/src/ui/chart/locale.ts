@@ -1,4 +1,4 @@
-/** uPlot passes this language to Intl, which rejects some, such as `en-US@posix`. */
+/** uPlot passes the browser's language to Intl, which rejects some, such as `en-US@posix`. */
 try {
   Intl.getCanonicalLocales(navigator.language);
 } catch {

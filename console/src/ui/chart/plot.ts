@@ -118,7 +118,7 @@ const BETWEEN_LABELS = {
   bars: [1, 2, 3, 4, 5, 7, 10, 14, 28, 56, 112, 365].map((count) => count * DAY_SECONDS),
 };
 
-/** Days are in UTC, as the API counts them; times in the user's time zone. */
+/** Bars are days in UTC, as the API counts them; lines use the user's time zone. */
 function timeFormat(kind: Settings['kind'], unit: 'day' | 'minute'): Intl.DateTimeFormat {
   return new Intl.DateTimeFormat('en-GB', {
     ...(unit === 'day'

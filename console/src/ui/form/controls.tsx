@@ -25,7 +25,7 @@ export function TextArea({ label, hint, error, onChange, ...area }: AreaProps) {
 }
 
 interface ChoiceProps extends TextProps {
-  /** Labels by value, or the values in order: numbers as keys would be sorted. */
+  /** Labels by value, or a list: an object would sort values that are numbers. */
   choices: Record<string, string> | (string | { value: string; label: string })[];
 }
 

@@ -65,7 +65,7 @@ interface Question extends DialogWords {
   request: () => Promise<unknown>;
 }
 
-/** Asks before what can't be undone. */
+/** Asks for confirmation before something that can't be undone. */
 export function confirm({ text, request, ...words }: Question): void {
   openDialog(
     <FormDialog isDangerous {...words} onSend={request}>
@@ -90,7 +90,7 @@ export interface DraftField<Value> {
   autoComplete: 'off';
 }
 
-/** A form dialog whose fields are a draft; errors are shown at their field. */
+/** A form dialog that edits a draft, and shows each error at the field that caused it. */
 export function DraftDialog<Value extends object, Sent>(props: DraftDialogProps<Value, Sent>) {
   const { draft, children, ...dialog } = props;
   const field = binding(draft.value, draft.set);

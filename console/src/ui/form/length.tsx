@@ -1,6 +1,6 @@
 import { Range, Segments } from './controls.tsx';
 
-/** A video's whole seconds: a slider, unless the model leaves some out. */
+/** A video's length: a slider, or buttons if the model does not offer every second in between. */
 export function Length({
   value,
   durations,

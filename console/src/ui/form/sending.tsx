@@ -17,7 +17,7 @@ export function useSending<Given extends unknown[]>(work: (...given: Given) => P
   return { isBusy, failure, send, clear: () => setFailure(undefined) };
 }
 
-/** A form's listener that sends it in place of the browser. */
+/** A form's submit listener, which sends the form instead of the browser. */
 export function submitting(send: () => unknown): (event: Event) => void {
   return (event) => {
     event.preventDefault();

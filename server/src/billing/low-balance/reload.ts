@@ -98,8 +98,8 @@ export function orderReload(
 const KEY_SECONDS = 20 * 3600;
 
 /**
- * How long after a charge its payment may appear: ten times as long as a process spends on sending
- * one (30 seconds for the card and 30 for the charge).
+ * How long after a charge its payment may appear: ten times as long as the calls for a charge take
+ * at most (30 seconds to read the card and 30 to charge it).
  */
 export const CHARGE_SECONDS = 600;
 

@@ -52,8 +52,9 @@ const SET_RELOAD = namedStatement(
 );
 
 /**
+ * Sets auto-reload, or switches it off if `wanted` is null.
  * @param onSet is called in the transaction that switches it on
- * @throws ApiError `invalid_request` if it could never happen
+ * @throws ApiError `invalid_request` if it could never buy anything
  */
 export async function setReload(
   { db, stripe, scope }: Pick<BillingDeps, 'db' | 'stripe' | 'scope'>,

@@ -18,7 +18,7 @@ export interface PaidInvoice {
 export type InvoiceWithLines = Omit<Stripe.Invoice, 'lines'> & { lines: Stripe.InvoiceLineItem[] };
 
 interface Terms {
-  /** The subscription; the customer's other invoices matter only for the balance. */
+  /** Stripe's id of the subscription. Other invoices matter only for the customer's balance. */
   stripe: string;
   prices: Map<string, PlanPrice>;
   planOfNow: string;
@@ -156,8 +156,8 @@ function periodLines(invoices: InvoiceWithLines[], subscription: string | null) 
 }
 
 /**
- * A share by time, as in Stripe's amount. A trial costs and brings nothing. A period that no line
- * started has the plan's calendar length: the seller chose the renewal day.
+ * A share by time, as in Stripe's amount. A trial costs and brings nothing. If no line begins the
+ * period, because the seller chose the renewal day, it has the plan's calendar length.
  */
 function shareOfPeriod(
   { period: { start, end } }: Stripe.InvoiceLineItem,
@@ -170,7 +170,7 @@ function shareOfPeriod(
   return Math.min(1, (end - start) / (end - first));
 }
 
-/** The last day, if that month is too short. */
+/** The same day a period earlier, or that month's last day if the month is too short. */
 function oneBefore(end: number, period: PlanPrice['period']): number {
   const date = new Date(end * 1000);
   const day = date.getUTCDate();

@@ -38,7 +38,7 @@ async function isGone({ stripe }: BillingDeps, configuration: string): Promise<b
 /**
  * Offers the plans on sale. If Stripe refuses them, customers can still cancel and change their
  * card.
- * @param gone the configuration that it replaces
+ * @param gone the configuration that a new one replaces
  */
 async function configuration(deps: BillingDeps, gone?: string): Promise<string> {
   let prices = await pricesOnSale(deps);

@@ -85,7 +85,7 @@ async function reuseOrEnd(deps: BillingDeps, before: Subscription, planId: strin
   return undefined;
 }
 
-/** Whether Stripe has it; if not, such as deleted test data, ends it here. */
+/** Whether it still runs at Stripe. If Stripe lacks it (deleted test data), it is ended here. */
 async function isAtStripe(deps: BillingDeps, { id }: Subscription): Promise<boolean> {
   try {
     const now = await settleSubscription(deps, id);

@@ -45,7 +45,7 @@ const readNewest = queryFirst<
    order by s.created_at desc, s.id desc limit 1`,
 );
 
-/** The newest subscription, even if it has ended; without a scope, of any. */
+/** The newest subscription, even if it has ended; of any scope if none is given. */
 export function subscriptionOf(db: Queryable, accountId: string, scope?: StripeScope) {
   return readNewest(db, accountId, scope?.mode ?? null, scope?.account ?? null);
 }

@@ -2,9 +2,9 @@ import type { Duplex } from 'node:stream';
 import { ApiError } from '../kernel/errors.ts';
 
 /**
- * How many uploads one process receives at a time, in all and per mailbox. The last `first` slots
- * are for mailboxes that have none, and the last `paying` of these for accounts that have paid.
- * Limits are not per account: one mailbox can open any number, with plus-addresses.
+ * How many uploads one process receives at a time, in all and per mailbox. The last `first` free
+ * slots are for mailboxes without an upload under way, and of these the last `paying` for accounts
+ * that have paid. No limit is per account: one mailbox can open many, with plus-addresses.
  */
 const UPLOADS_AT_ONCE = { all: 10, perMailbox: 3, first: 6, paying: 2 };
 
@@ -28,8 +28,8 @@ export interface UploadSlot extends UploadRequester {
 }
 
 /**
- * Uploads without a slot are refused, not queued; but a mailbox without one takes that of the
- * slowest upload, if that is slow.
+ * An upload that finds no free slot is refused, not queued. A mailbox that has no slot may take the
+ * slowest upload's, if that one is slow.
  * @param options.seconds a monotonic clock
  */
 export function openUploadSlots({

@@ -57,8 +57,8 @@ export const VideoTaskSchema = Type.Object(
 export type VideoTask = Static<typeof VideoTaskSchema>;
 
 /**
- * A task as clients see it. A held one is `processing` (C15), and only `credits_refunded` shows a
- * refund (C19).
+ * A task as clients see it. A held task is shown as `processing` (C15), and a refund only by
+ * `credits_refunded` (C19).
  */
 export function videoTask(task: PublicColumns, links: Links): VideoTask {
   const { phase, output_object_id: objectId } = task;

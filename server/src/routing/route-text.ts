@@ -5,10 +5,10 @@ import type { RouteStep } from './route.ts';
 type Refuse = (bound: string) => never;
 type Options = Omit<RouteStep, 'connection'>;
 
-/** No part of dots alone: in the path of a URL they traverse. */
+/** No part may be dots alone, such as `..`: in a URL it would lead to another path. */
 const MODEL_ID = /^(?!.*(?:^|\/)\.+(?:\/|$))[\w.:-]+(\/[\w.:-]+)*$/;
 
-/** What each option of a step sets, from its text. */
+/** Reads the text of each option of a step. */
 const OPTIONS: Record<string, (text: string, refuse: Refuse) => Options> = {
   model: (text, refuse) => (MODEL_ID.test(text) ? { model_id: text } : refuse('model=owner/name')),
   weight: (text, refuse) => ({ weight: numberIn(text, 1, 1000) ?? refuse('weight=1 to 1000') }),

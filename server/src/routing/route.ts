@@ -4,11 +4,11 @@ import type { GenerationRequest } from '../catalog/request.ts';
 /** A connection that takes tasks of a model, and which of them. */
 export interface RouteStep {
   connection: string;
-  /** The provider's own id of the model; left out: the one that the adapter knows. */
+  /** The provider's own id of the model; if left out, the adapter uses the one that it knows. */
   model_id?: string;
   /** For a route that chooses by weights; 1 if left out. */
   weight?: number;
-  /** A canary: this percentage of tasks, chosen at random, begins here, and no other comes here. */
+  /** A canary: this percentage of tasks begins here, at random; others only as a last resort. */
   share?: number;
   modes?: Mode[];
   resolutions?: Resolution[];
@@ -16,14 +16,14 @@ export interface RouteStep {
   seconds?: { min: number; max: number };
 }
 
-/** `order`: the first step that takes jobs. `weights`: drawn for each task. */
+/** `order`: the first step that takes jobs. `weights`: a step drawn at random for each task. */
 export interface Route {
   choice: 'order' | 'weights';
   steps: RouteStep[];
 }
 
 /**
- * The steps that can make the video, in the order in which they are tried. Empty: none can.
+ * The steps that can make the video, in the order in which they are tried; may be empty.
  * @param deps.canServe whether the connection exists and its adapter can make the video
  * @param deps.random 0 (included) to 1, as Math.random
  */
@@ -52,7 +52,7 @@ export function meets(
   );
 }
 
-/** Each comes first with the probability of its weight, and the rest follow by the same rule. */
+/** Shuffles steps: at each place, the chance of a remaining step is in proportion to its weight. */
 function drawn(steps: RouteStep[], random: () => number): RouteStep[] {
   return steps
     .map((step) => ({ step, at: -Math.log(1 - random()) / (step.weight ?? 1) }))

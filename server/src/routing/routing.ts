@@ -12,7 +12,7 @@ const UNROUTED: Route = { choice: 'order', steps: [] };
 
 export type Routing = ReturnType<typeof createRouting>;
 
-/** Which connections take a task: the routes, which all processes follow (decisions/0065). */
+/** Chooses the connections for tasks by the stored routes (decisions/0065), read each second. */
 export function createRouting(deps: {
   db: Database;
   log: Log;
@@ -46,7 +46,7 @@ export function createRouting(deps: {
       const steps = stepsFor(routeOf(request.model), request, choice);
       return [...new Set(steps.map(({ connection }) => connection))];
     },
-    /** The same without a draw: without canaries, unless there is nothing else. */
+    /** The same in the order of the steps: nothing is drawn, and canaries are a last resort. */
     usualConnectionsFor(request: GenerationRequest): string[] {
       const able = routeOf(request.model).steps.filter((step) => {
         return meets(step, request) && canServe(request)(step);
@@ -56,8 +56,8 @@ export function createRouting(deps: {
       return [...new Set(steps.map(({ connection }) => connection))];
     },
     /**
-     * The next connection for a task that none of `tried` accepted; undefined: there is none, or its
-     * model has no route, so that the task stays where it is even if PROVIDER was changed.
+     * The next connection for a task that none of `tried` accepted. Undefined if there is none, or
+     * if the model has no route: the task then stays where it is, even if PROVIDER was changed.
      */
     next(request: GenerationRequest, tried: readonly string[]): string | undefined {
       const { choice, steps } = routes.get(request.model) ?? UNROUTED;
@@ -67,8 +67,8 @@ export function createRouting(deps: {
       return stepsFor({ choice, steps: regular }, request, rest)[0]?.connection;
     },
     /**
-     * The provider's own id of the model; undefined: the one that the adapter knows. The route may
-     * have changed since the task came to the connection: an id that it can't serve is not sent.
+     * The provider's own id of the model; undefined: the one that the adapter knows. If the route
+     * has changed since the task came here, an id that the connection can't serve is skipped.
      */
     modelIdOf(request: GenerationRequest, connection: string): string | undefined {
       const isAble = canServe(request);

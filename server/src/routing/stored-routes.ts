@@ -18,7 +18,7 @@ export const listRoutes = query<[], StoredRoute>(
   'select model, choice, steps, changed_at from routes order by model',
 );
 
-/** The models whose routes have a connection: their tasks may wait at another step. */
+/** The models whose routes name the connection. Their tasks may wait at another step. */
 export const modelsThrough = queryColumn<[connection: string], string>(
   'routes_through',
   `select model from routes where steps @> jsonb_build_array(jsonb_build_object('connection', $1::text))`,
@@ -42,7 +42,7 @@ export async function saveRoute(
   return (await tx.query(SAVE, values)).length > 0;
 }
 
-/** The model's tasks go to PROVIDER again. @returns whether there was a route */
+/** Deletes a route: the model's tasks go to PROVIDER again. @returns whether there was one */
 export const deleteRoute = whether<[model: string], Transaction>(
   'route_delete',
   'delete from routes where model = $1 returning model',

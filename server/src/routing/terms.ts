@@ -6,13 +6,13 @@ export interface Terms {
   model: string;
   resolution: string;
   price: string;
-  /** For each second of the output and of its reference videos; null: `price`, for the output. */
+  /** With reference videos, for each second of these and the output; null: `price`, output only. */
   reference_price: string | null;
   currency: string;
   from: Date;
 }
 
-/** The terms among `terms` that a job has that was submitted at `at`; SQL for `order by … limit 1`. */
+/** SQL for `order by … limit 1`: of the terms that began before a job, the newest apply. */
 export const NEWEST_TERMS = 'holds_from desc, id desc';
 
 const COLUMNS = `connection, model, resolution, trim_scale(price)::text as price,
@@ -43,7 +43,8 @@ const SAVE = namedStatement(
 );
 
 /**
- * Earlier terms are kept. They may begin in the past: costs are computed when they are listed.
+ * Adds terms to the earlier ones, which are kept. The new ones may begin in the past, since costs
+ * are computed when they are listed.
  * @returns whether this changed anything
  */
 export async function saveTerms(

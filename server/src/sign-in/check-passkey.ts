@@ -17,7 +17,7 @@ import { ApiError } from '../kernel/errors.ts';
 import { type Entered, enter, requireOpen, type SignInDeps } from './enter.ts';
 import type { SignedInFrom } from './sessions.ts';
 
-/** undefined: browsers allow no passkeys on an IP address. */
+/** The host that passkeys belong to; undefined for an IP address, where browsers allow none. */
 export function passkeyHost(publicUrl: string): string | undefined {
   const { hostname } = new URL(publicUrl);
   return isIP(hostname.replaceAll(/[[\]]/g, '')) === 0 ? hostname : undefined;
@@ -78,7 +78,8 @@ const find = queryFirst<[id: string], StoredPasskey>(
 export type CheckedPasskey = Awaited<ReturnType<typeof checkPasskey>>;
 
 /**
- * Verifies a browser's response to a challenge of this owner. {@link usePasskey} uses it up.
+ * Verifies a browser's response to a challenge of this owner, and uses the challenge up. The
+ * caller then records the use by {@link usePasskey}.
  * @throws ApiError `sign_in_failed`
  */
 export async function checkPasskey(
@@ -110,7 +111,7 @@ export async function checkPasskey(
   throw passkeyFailed();
 }
 
-// A repeated counter means a cloned key. Most passkeys don't count: 0.
+// A counter that does not grow means a cloned key. Most passkeys don't count, and always send 0.
 const recordUse = whether<[id: string, counter: number], Transaction>(
   'passkey_used',
   `update passkeys set counter = $2, used_at = clock_now()
@@ -131,7 +132,8 @@ export function passkeyFailed(cause?: unknown): ApiError {
 }
 
 /**
- * For a sign-in they are the same for everyone.
+ * Stores a new challenge for the owner.
+ * @returns options for the browser, which name no account
  * @throws ApiError `sign_in_failed` if this host has no passkeys
  */
 export async function challengeOptions(

@@ -11,7 +11,7 @@ const CODE_DIGITS = 8;
 export const CODE_MINUTES = 10;
 const MAX_TRIES = 5;
 
-/** Codes of all kinds to one mailbox, whoever requests them. */
+/** The most codes sent to one mailbox: all kinds together, whoever requests them. */
 const CODES_OF_MAILBOX = [
   { max: 5, seconds: 15 * 60 },
   { max: 20, seconds: 24 * 3600 },

@@ -13,7 +13,7 @@ const FORGET = [
   statement('forget_code', `delete from sign_in_codes where email = ${lowerEmailOf('$1')}`),
 ];
 
-/** Call it before the e-mail address is erased. */
+/** Erases an account's ways to sign in. Call it before the e-mail address is erased. */
 export async function eraseOf(tx: Transaction, accountId: string): Promise<void> {
   for (const forget of FORGET) await tx.query(forget, [accountId]);
 }
@@ -21,7 +21,7 @@ export async function eraseOf(tx: Transaction, accountId: string): Promise<void>
 /**
  * Closes an account for its owner. Signing in within the next days reopens it; after that its
  * personal data is erased.
- * @returns when; undefined if the account is already disabled, which its owner can't change
+ * @returns when that is; undefined if the account is already disabled, which its owner can't change
  */
 export async function closeAccount(tx: Transaction, accountId: string): Promise<Date | undefined> {
   if (!(await disableAccount(tx, accountId))) return undefined;
@@ -45,7 +45,7 @@ const GRANTS = statement(
   `delete from signup_grants where granted_at < clock_now() - interval '1 year'`,
 );
 
-/** Also deletes, after a year, the record of who got promotional credits. */
+/** Deletes what has expired and, after a year, the record of who got promotional credits. */
 export async function deleteExpired(db: Database): Promise<void> {
   for (const expired of EXPIRED) await db.query(expired);
   await db.query(GRANTS);

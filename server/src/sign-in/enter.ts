@@ -37,7 +37,7 @@ export async function enterByEmail(
 ): Promise<{ accountId: string; isNew: boolean }> {
   const { accountId, isNew } = await accountOfEmail(tx, email);
   const mailbox = hash('sha256', mailboxOf(email), 'buffer');
-  // Once per mailbox, also if its account was deleted since.
+  // Once per mailbox, even if its account was deleted since.
   if (isNew && signupCredits > 0 && (await recordGrant(tx, mailbox))) {
     await transfer(tx, {
       accountId,

@@ -109,8 +109,8 @@ const find = queryFirst<[tokenHash: Buffer], Session & { admitted: boolean }>(
 );
 
 /**
- * Counts the request in its account's rate window, in one statement. Using a session keeps it
- * alive.
+ * Finds the session of a token, keeps it alive and counts the request in its account's rate
+ * window, all in one statement.
  * @returns undefined if it is unknown, revoked or expired, or its account is disabled
  * @throws ApiError `rate_limited`
  */

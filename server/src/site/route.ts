@@ -115,8 +115,8 @@ interface RouteOptions<
    */
   proof?: Act | ((body: Static<Body>) => Act | undefined);
   /**
-   * Objects without `additionalProperties` accept no others. `query` values are texts, except
-   * `limit`.
+   * Unless a schema sets `additionalProperties`, it accepts no other properties. `query` values are
+   * texts, except `limit`.
    */
   body?: Body;
   query?: Query;

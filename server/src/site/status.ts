@@ -45,7 +45,7 @@ export const getStatus = siteRoute('GET /console/api/status', {
   },
 });
 
-/** Connections that a running worker has, and that are neither paused, closed nor refusing all. */
+/** The connections of running workers, except those that are paused, closed or refuse all jobs. */
 async function connectionsThatTakeJobs(db: Database): Promise<Set<string>> {
   const [providers, running] = await Promise.all([listProviders(db), runningConnections(db)]);
   const open = providers.filter(({ state }) => state === 'open').map(({ provider }) => provider);

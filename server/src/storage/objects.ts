@@ -39,7 +39,7 @@ interface NewObject {
 
 interface Registration {
   objects: NewObject[];
-  /** Its outputs and posters that an interrupted run left `writing` are marked for deletion. */
+  /** The task whose outputs and posters, left `writing` by an interrupted run, are deleted. */
   restartedTask?: string;
 }
 

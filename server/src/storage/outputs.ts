@@ -10,7 +10,7 @@ export interface OutputFile extends LocalFile {
   sizeBytes: number;
 }
 
-// The select sees the rows as before the update, so it returns those that others have marked.
+// The select sees the rows as before the update, so it returns only those that others had marked.
 const WITHDRAW = statement(
   'object_withdraw_outputs',
   `with withdrawn as (

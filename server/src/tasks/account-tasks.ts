@@ -21,7 +21,7 @@ export interface ListedTask {
   updated_at: Date;
   has_video: boolean;
   has_poster: boolean;
-  /** The cursor after this task. */
+  /** The cursor of a page that begins after this task. */
   position: string;
   /** The database's clock, in seconds since 1970. */
   now_seconds: number;
@@ -137,7 +137,7 @@ function parseCursor(position: string): Cursor {
   throw invalidRequest('The cursor is not one of this list.', details);
 }
 
-/** Times in records are ISO strings. */
+/** A file of a task. Its times are ISO strings, as in JSON. */
 interface RecordedFile {
   id: string;
   role: string;

@@ -15,7 +15,7 @@ const taskUsingUpload = queryFirst<[accountId: string, url: string], { id: strin
 );
 
 /**
- * Idempotent.
+ * Deletes an upload. Idempotent.
  * @returns whether the account has, or had, such an upload
  * @throws ApiError `upload_in_use` while a task has not copied it yet
  */
@@ -25,7 +25,7 @@ export function deleteUpload(
 ): Promise<boolean> {
   return db.transaction(async (tx) => {
     if (!(await isOwnUpload(tx, id, accountId))) return false;
-    // A create renews the upload before it commits, so it has committed or will find it deleted.
+    // A create locks the upload to renew it, so here it has committed, or it will find it deleted.
     await lockObject(tx, id);
     const task = await taskUsingUpload(tx, accountId, `upload:${id}`);
     if (task) throw inUse(task.id);

@@ -45,7 +45,7 @@ const releaseShared = sharedWork<Task, Task>({
   },
 });
 
-/** Another worker may continue at once. Concurrent releases share a statement. */
+/** Lets another worker continue at once. Concurrent releases share a statement. */
 export async function release(db: Database, task: Task): Promise<void> {
   await releaseShared(db, task);
 }

@@ -95,7 +95,7 @@ export async function notAccepted(
   return postponeRoute(tx, task, seconds);
 }
 
-// A round that closures alone make has the same causes as the one before, and may repeat for days.
+// Records a cause once: while all connections are closed, each round has the same, for days.
 const NEXT = statement(
   'task_next_connection',
   `with moved as (
@@ -109,7 +109,7 @@ const NEXT = statement(
    select ${TASK_FIELDS} from moved`,
 );
 
-/** The worker keeps its lease and submits to the next connection at once. */
+/** Gives the task to the next connection. The worker keeps its lease and submits at once. */
 async function tryNext(
   tx: Transaction,
   task: Task,
@@ -153,8 +153,9 @@ async function arePaused(tx: Transaction, tried: readonly string[] | null): Prom
 
 /**
  * Postpones a task whose provider takes no jobs now; its inputs are kept. An outage counts toward
- * the retry time like an attempt that is not accepted; an operator's pause does not, unless another
- * connection refused the task before. At the end of such a round, an unannounced task fails.
+ * the retry time like an attempt that is not accepted. An operator's pause does not, unless this
+ * round tried a connection that is not paused. If a round that counts has tried several
+ * connections, an unannounced task fails at its end.
  * @param closure.seconds until it may ask again
  * @param closure.next the connection that is tried instead, at once
  */

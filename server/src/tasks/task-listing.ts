@@ -165,7 +165,7 @@ const FIND = namedStatement(
    order by held_since, id limit ${MAX_TASKS}`,
 );
 
-/** Longest held first. null: any; `hours`: minimum time held. */
+/** Held tasks, longest held first. null matches any; `hours`: held for at least this long. */
 export function heldTasks(
   db: Queryable,
   filter: {

@@ -46,7 +46,7 @@ export const FAILURE_CODES = [
 
 export type FailureCode = (typeof FAILURE_CODES)[number];
 
-/** A client's copied file. */
+/** The copy of a file that the client named. */
 export interface TaskInput extends Omit<ProviderInput, 'url'> {
   field: string;
   entry: number | null;
@@ -157,7 +157,7 @@ export async function readTask(db: Queryable, id: string): Promise<Task> {
   return task;
 }
 
-/** null: of any surface. */
+/** Reads a task of an account; with null as the surface, one of any surface. */
 export const readOwned = queryFirst<[id: string, accountId: string, surface: string | null], Task>(
   'task_read_owned',
   `select ${TASK_COLUMNS} from tasks

@@ -195,8 +195,8 @@ export async function awaitResponse(
 }
 
 /**
- * Says nothing about the credits of a task that was not announced: it may have failed with its
- * refund and released its key.
+ * This error does not tell the credits of a task that was not announced: it may have failed, with
+ * its refund, and released its key.
  */
 function unreadableTask(created: Task, cause: unknown): ApiError {
   if (created.announced_at !== null) return busy(created, 'held', { cause });

@@ -63,7 +63,7 @@ async function acceptArrived(
   for (const upload of await db.query<Awaited>(AWAITED, [ids, accountId])) {
     const problem = problemOf(upload, await sizeOf(storage, upload.id));
     if (problem) problems.set(upload.id, problem);
-    // Another create may have noticed it at the same time.
+    // Another create may have marked it at the same time.
     else await markArrived(db, [upload.id], upload.lasts_days);
   }
   return problems;
@@ -118,7 +118,7 @@ interface Named {
   ids: string[];
 }
 
-/** Undefined also if it has expired. */
+/** Reads an upload of the account; undefined also if it has expired. */
 export async function readUpload(
   db: Queryable,
   { accountId, id }: { accountId: string; id: string },

@@ -86,7 +86,7 @@ export const NEXT_DELIVERY = `(${WAITING}
    select min(greatest(w.due_at, case when ${RESTS} then e.paused_until end))
    from waiting w join webhook_endpoints e on e.id = w.endpoint_id where ${OPEN} and ${FREE})`;
 
-/** One endpoint per account before any account's second, longest waiting first. */
+/** Leases due endpoints: one of each account before any account's second, longest due first. */
 export function claimEndpoints(
   db: Queryable,
   slots: Record<EndpointSlot, number>,

@@ -20,7 +20,7 @@ import { createPace, openDeliverySlots } from './throttle.ts';
 
 /** How long a process keeps an endpoint before others get their turn. */
 const TURN_SECONDS = 10;
-/** For one delivery, from the look-up of the host to the response. */
+/** The time limit of a delivery, from the look-up of the host to the response. */
 const DELIVERY_SECONDS = 15;
 const CLAIM_SECONDS = 5;
 const MAIL_SECONDS = 5;
@@ -96,7 +96,7 @@ export async function deliverDue(
   if (endpoint) await releaseEndpoint(deps.db, endpoint.id);
 }
 
-/** @returns as {@link recordTurn}: the owner may have changed it meanwhile */
+/** @returns the endpoint, read again by {@link recordTurn}: its owner may have changed it */
 async function sendAndRecord(deps: DeliverDeps, endpoint: LeasedEndpoint, due: DueDelivery[]) {
   const attempts = await attemptAll(deps, endpoint, due);
   return deps.db.transaction((tx) => recordTurn(tx, endpoint, attempts));

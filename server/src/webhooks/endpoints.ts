@@ -16,7 +16,7 @@ export const MAX_ENDPOINTS = 10;
 const MAX_PER_HOUR = 30;
 const OVERLAP_HOURS = 24;
 
-/** Whose tasks an endpoint gets events of: those of live keys or of test keys. */
+/** Which tasks' events an endpoint gets: those of live keys, or those of test keys. */
 type Mode = 'live' | 'test';
 
 export interface Owner {
@@ -29,7 +29,7 @@ export interface Changer extends Owner {
   by: string;
 }
 
-/** Without its secret. */
+/** An endpoint, without its secret. */
 export interface WebhookEndpoint {
   id: string;
   mode: Mode;
@@ -108,8 +108,8 @@ export interface Choice {
 }
 
 /**
- * Mails the owner, since the thief of a key could leave an endpoint behind. Without a URL it sends
- * nothing, so it needs no mail.
+ * Mails the owner, since the thief of a key could leave an endpoint behind. An endpoint without a
+ * URL sends nothing, so it needs no mail.
  * @throws ApiError `invalid_request` if the account has as many endpoints as it may have;
  *   `rate_limited`
  */

@@ -15,7 +15,7 @@ export const TEST_EVENT = 'webhook.test';
 /** SQL: the mode of the endpoints that get a task's events. Website tasks send none. */
 const MODE_OF_SURFACE = `case surface when 'api' then 'live' when 'test' then 'test' end`;
 
-/** For the endpoint `e`. Endpoints without a URL only log their events. */
+/** SQL: when an event is first due at the endpoint `e`; null without a URL: it is only logged. */
 export const FIRST_DUE = `case when e.url is not null then clock_now() end`;
 
 export const NEW_EVENT_ID = `'evt_' || replace(gen_random_uuid()::text, '-', '')`;

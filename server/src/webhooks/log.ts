@@ -104,7 +104,7 @@ const SEND_TEST = statement(
 );
 
 /**
- * @returns its id
+ * @returns the id of the test event
  * @throws ApiError `not_found`; `invalid_request` if the endpoint is disabled; `rate_limited`
  */
 export async function sendTest(db: Queryable, owner: Owner, endpointId: string): Promise<string> {

@@ -46,9 +46,9 @@ export interface ArchiveDeps {
 
 /**
  * Fetches the result, checks it, compares it with the request, stores it, and only then completes
- * the task. Recorded differences fail the task if the provider promises exact output. Failures are
- * retried for as long as the provider keeps results; then, or when the result is gone or not a
- * usable video, the task is held.
+ * the task. Differences are recorded, and fail the task if the provider promises exact output.
+ * Failures are retried for as long as the provider keeps results; then, or when the result is gone
+ * or not a usable video, the task is held.
  */
 export async function archive(deps: ArchiveDeps, task: Task): Promise<StepResult> {
   try {

@@ -144,7 +144,8 @@ const DUE_WORK = statement(
 export type DueWork = WorkerPool | 'webhooks';
 
 /**
- * @returns what is due of these providers' tasks and of webhooks, and the seconds until more is
+ * @returns which pools have due tasks of these providers, whether webhooks have due deliveries,
+ *   and in how many seconds more will be due
  */
 export async function findDueWork(
   db: Queryable,
@@ -163,9 +164,9 @@ export async function findDueWork(
 }
 
 /**
- * Longest due first; ingests are taken round-robin by account. Concurrent claims get different
- * tasks.
- * @param most.limits by provider
+ * Leases due tasks, longest due first; ingests are taken round-robin by account. Concurrent claims
+ * get different tasks.
+ * @param most.limits how many tasks of each provider
  * @param most.accountLimit how many tasks of one account may fetch files at once, across all
  *   processes
  */

@@ -29,8 +29,8 @@ const LIMIT_GRACE_SECONDS = 60;
 const MAX_RECHECK_SECONDS = 6 * 3600;
 
 /**
- * If the job is missing, runs past the provider's own limit or can't be read until then, the task
- * is held for its outcome.
+ * Reads the job. If it is missing, runs past the provider's own limit or can't be read until then,
+ * the task is held for its outcome.
  */
 export async function generate(deps: GenerateDeps, task: Task): Promise<StepResult> {
   const read = await readJob(deps, task).catch((failure: unknown) => {
@@ -99,16 +99,16 @@ function isOverdue(deps: GenerateDeps, task: Task): boolean {
 
 /** The window around the expected end, in mean deviations on each side. */
 const DEVIATIONS = 3;
-/** Reads from the start of the window to its middle. */
+/** How often the job is read from the start of the window to its middle. */
 const EXPECTED_READS = 5;
 /** The shortest pause within the window, as a fraction of the configured one. */
 const EXPECTED_PAUSE = 1 / 8;
 
 /**
- * A quarter of the time since the task began to generate, within the configured bounds. Once
- * typical job times are known, pauses are shorter around the expected end and longer before it.
- * Times whose mean deviation is a third of their mean or more are ignored: a job that ended while
- * the service was down seems to have run until its restart.
+ * The pause before the next read: a quarter of the time since the task began to generate, within
+ * the configured bounds. Once typical job times are known, it is longer before the expected end and
+ * shorter around it. Times whose mean deviation is a third of their mean or more are ignored: a job
+ * that ended while the service was down seems to have run until its restart.
  */
 function pollSeconds(deps: GenerateDeps, task: Task): number {
   const { pollMinSeconds, pollMaxSeconds } = deps;
@@ -133,8 +133,8 @@ async function moveOn(deps: GenerateDeps, task: Task, step: Move): Promise<StepR
 }
 
 /**
- * A cancelled job ends its task. A failed one may have been cancelled before the provider's
- * response was recorded.
+ * A cancelled job ends its task. So does a failed one whose cancel was requested: the provider may
+ * have accepted the cancel, without its response having been recorded.
  */
 async function nextMove(
   { db }: GenerateDeps,

@@ -2,7 +2,7 @@ import { type Database, namedStatement, query, statement } from '../database/dat
 import { evictOldest } from '../kernel/evict-oldest.ts';
 import type { Task } from '../tasks/task.ts';
 
-/** In seconds from the acceptance. */
+/** How long jobs of one kind take, in seconds from the acceptance. */
 interface JobTime {
   jobs: number;
   meanSeconds: number;
@@ -90,8 +90,8 @@ export function openJobTimes(db: Database) {
       return found && found.jobs >= FEWEST_JOBS ? found : undefined;
     },
     /**
-     * A read found the job ended. It may have ended at any time in the pause before, so the middle
-     * counts; a read that came early was woken by a callback, so its own time counts.
+     * Records the end of a job. It may have ended at any time in the pause before this read, so the
+     * middle counts. If a callback cut the pause short, the time of the read counts.
      */
     observe(task: JobOf & Pick<Task, 'id'>, seconds: number) {
       const kind = kindOf(task);
@@ -117,7 +117,7 @@ function endBetween(last: WorkingRead | undefined, seconds: number): number {
   return isPauseOver ? (last.seconds + seconds) / 2 : seconds;
 }
 
-/** Must match the kind that the reading statement builds. */
+/** Must match the column `kind` of READ. */
 function kindOf({ provider, request: { model, resolution, duration } }: JobOf): string {
   return [provider, model, resolution, duration].join(' ');
 }

@@ -123,8 +123,8 @@ function secondsBetween(from: Date, to: Date): number {
 }
 
 /**
- * Polls of a job in progress get no span: there may be thousands. A reserved task has waited for a
- * worker since its create.
+ * Runs a step in a span. Polls of a job in progress get none, since there may be thousands. A
+ * reserved task gets one more: its wait for a worker, which began with its create.
  */
 async function inStepSpan(task: Task, run: () => Promise<StepResult>): Promise<StepResult> {
   const { id, phase, lease, provider } = task;

@@ -36,7 +36,7 @@ interface WorkerDeps {
   wakeUps: Pick<WakeUps, 'listen'>;
   log: Log;
   steps: Steps;
-  /** Tasks of others are left to other processes. */
+  /** Tasks of all other providers are left to other processes. */
   providers: ReadonlyMap<string, Pick<HostedProvider, 'nearReads'>>;
   onMoved?: ((task: Task) => void) | undefined;
   onDeliveries?: () => void;
@@ -117,7 +117,7 @@ export function createWorker(deps: WorkerDeps) {
     },
     async stopClaiming() {
       stopping.abort();
-      await reportGone(db, own.id).catch(() => {}); // other workers see it after a while
+      await reportGone(db, own.id).catch(() => {}); // other workers notice after a while
     },
     async stop(seconds: number) {
       stopping.abort(); // stopClaiming was not called if start failed
@@ -198,7 +198,7 @@ export async function advance(
   }
 }
 
-/** After a database outage, this process may have leased the task again. */
+/** Keeps a newer lease: after a database outage, this process may have leased the task again. */
 function forgetLease(leases: Map<string, number>, { id, lease }: Task): void {
   if (leases.get(id) === lease) leases.delete(id);
 }

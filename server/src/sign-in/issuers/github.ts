@@ -23,7 +23,7 @@ export function githubIssuer(settings: GithubSettings): Issuer {
     queryOf: () => ({ scope: 'user:email' }),
     async identityOf({ oauth, server }, response) {
       const client = { client_id: settings.clientId };
-      // For a used or wrong code GitHub sends 200 with an `error`, so without a token.
+      // For a used or wrong code GitHub sends 200 with an `error` and no token.
       const token = await oauth.processAuthorizationCodeResponse(server, client, response);
       return whoHas(api, token.access_token);
     },

@@ -25,7 +25,8 @@ export const listIdentities = query<[accountId: string], IdentityListing>(
 );
 
 /**
- * An identity with the account's verified address links itself again at its next sign-in.
+ * Unlinks an account's identities. One that has the account's address, verified, is linked again
+ * when the person next signs in with it.
  * @returns the issuers that were unlinked
  */
 export const removeIdentities = queryColumn<[accountId: string], string>(

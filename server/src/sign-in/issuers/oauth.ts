@@ -45,7 +45,7 @@ export interface OauthServer {
   server: OAuth.AuthorizationServer;
 }
 
-/** Plain http only for an issuer on this machine; the configuration allows no other. */
+/** Allows plain http if the URL has it, which the configuration takes only for this machine. */
 export function optionsOf(oauth: typeof OAuth, issuer: string) {
   return {
     [oauth.customFetch]: (url: string, sent: OAuth.CustomFetchOptions<string, unknown>) => {
@@ -62,7 +62,7 @@ interface OauthIssuer {
   open(): Promise<OauthServer>;
   /** The scope, and what else the issuer wants in its authorization URL. */
   queryOf(start: SignInStart): Record<string, string>;
-  /** Reads the identity by the token endpoint's response. */
+  /** Reads the identity from the token endpoint's response. */
   identityOf(opened: OauthServer, response: Response, nonce: string): Promise<OutsideIdentity>;
 }
 
@@ -132,7 +132,7 @@ function exchangeCode(
   );
 }
 
-/** Tells untrustworthy responses from an unresponsive issuer. */
+/** IdentityRefused if the issuer sent a refusal or an invalid response; otherwise the cause. */
 function refusalOf(oauth: typeof OAuth, cause: unknown): unknown {
   if (cause instanceof oauth.AuthorizationResponseError) {
     const isDenied = cause.error === 'access_denied';

@@ -5,7 +5,7 @@ import { clearSessionCookie } from '../auth/cookies.ts';
 import { type AsJson, type PageDeps, siteRoute } from '../route.ts';
 
 export interface SessionItem extends AsJson<SessionListing> {
-  /** Whether this request came with it. */
+  /** Whether it is the session of this request. */
   is_current: boolean;
 }
 

@@ -59,7 +59,7 @@ const getStart = siteRoute('GET /auth/start/:provider', {
   },
 });
 
-/** Handles the issuer's redirect back. The rest of the query is the issuer's. */
+/** Handles the issuer's redirect back, whose query is the issuer's choice. */
 const getReturn = siteRoute('GET /auth/return/:provider', {
   access: 'public',
   params: ParamsSchema,
@@ -87,7 +87,7 @@ const getReturn = siteRoute('GET /auth/return/:provider', {
   },
 });
 
-/** The owner of the mailbox has linked another way to sign in to an existing account. */
+/** Mails the owner of an existing account that another way to sign in was linked to it. */
 function onJoined(doing: Doing) {
   const what = 'An account of another service now signs in to your account';
   const more = '\nIt has your e-mail address there, and that service has verified it.\n';

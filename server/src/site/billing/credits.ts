@@ -38,7 +38,7 @@ function kindOf(overview: CreditOverview, kind: CreditKind) {
   return { available, reserved, owed: debt };
 }
 
-/** The limit of both settings: low-balance may trigger a mail, auto-reload calls Stripe. */
+/** Limits changes of either setting: low-balance may send a mail, and auto-reload calls Stripe. */
 const CHANGES = { max: 20, seconds: 600 };
 
 const CREDITS = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });

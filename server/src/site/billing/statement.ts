@@ -116,7 +116,7 @@ const CSV_CELLS: Record<string, (row: Movement, offers: Map<string, string>) => 
   owed_after: (row) => row.debt_after,
 };
 
-/** Streams all movements by kind, oldest first: an account may have millions. */
+/** Sends the movements kind by kind, oldest first: as a stream, since there may be millions. */
 const getStatementCsv = siteRoute('GET /console/api/statement.csv', {
   rate: { max: 10, seconds: 60 },
   query: PeriodSchema,

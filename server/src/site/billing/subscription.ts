@@ -6,7 +6,7 @@ import { type Subscription, subscriptionOf } from '../../billing/subscription/su
 import { type AsJson, siteRoute } from '../route.ts';
 import { type BillingSiteDeps, withStripe } from './stripe-work.ts';
 
-/** Each calls Stripe, whose rate limit all accounts share. */
+/** The limit of each route that calls Stripe, whose own rate limit all accounts share. */
 const CHANGES = { max: 20, seconds: 60 };
 
 export type SubscriptionShown = NonNullable<AsJson<ReturnType<typeof shown>>>;

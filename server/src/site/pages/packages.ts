@@ -82,7 +82,7 @@ export function openKeptPackages({ db, log, folder }: Deps) {
   };
 }
 
-/** Under a name, the bytes served first stay, whatever a later build has. */
+/** Stores the build's packages. A name keeps its first bytes, whatever a later build has. */
 async function keepBuild({ db, log, folder }: Deps): Promise<void> {
   const built = await Promise.all((await readdir(folder)).map((name) => readPackage(folder, name)));
   for (const { name, sha256, bytes } of built) await db.query(KEEP, [name, sha256, bytes]);

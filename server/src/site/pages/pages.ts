@@ -106,7 +106,7 @@ export async function pageRoutes(app: FastifyInstance, deps: PagesDeps): Promise
   for (const url of PAGE_PATHS) app.get(url, handler);
   docsRoutes(app, deps);
   const packages = openKeptPackages({ ...deps, folder: path.join(deps.folder, PACKAGES) });
-  // Requests retry this.
+  // If this fails, a request for the packages tries it again.
   await packages.keep().catch((err) => deps.log.error({ err }, 'the packages could not be stored'));
   packageRoutes(app, { ...deps, packages });
   app.setNotFoundHandler((_request, reply) => reply.code(404).sendFile('index.html'));

@@ -22,8 +22,8 @@ export interface GenerationDeps extends CreateFlowDeps {
 const CREATES = { max: 30, seconds: 60 };
 
 /**
- * Like POST /video/generations of the public API, for the signed-in account: same order, same
- * errors. It does not wait, so the task is announced at once (C2).
+ * Like POST /video/generations of the public API, for the signed-in account, with the same checks
+ * and errors. It does not wait, so the task is announced at once (C2).
  */
 function createOn<Name extends RouteName>(
   name: Name,

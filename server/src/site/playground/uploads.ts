@@ -49,7 +49,7 @@ export const createSiteUpload: SiteRoute<
   },
 };
 
-/** Pages name uploads as tasks do. */
+/** Reads an upload. Its `url` is the one for the media fields of a request: `upload:ID`. */
 function existing(db: Database, named: { accountId: string; id: string }): Promise<SiteUpload> {
   return shownUpload(db, named, (id) => `upload:${id}`);
 }

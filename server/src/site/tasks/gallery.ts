@@ -91,7 +91,7 @@ const listTasksOfAccount = siteRoute('GET /console/api/tasks', {
   },
 });
 
-/** Includes revoked keys: their videos are listed. */
+/** The choices for the filters. Revoked keys are included, since their videos are listed. */
 const readTaskFilters = siteRoute('GET /console/api/task-filters', {
   query: Type.Object({ mode: ModeSchema }),
   handle: async ({ db, catalog }: PageDeps & CatalogDeps, { query, session: { accountId } }) => {

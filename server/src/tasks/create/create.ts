@@ -56,7 +56,7 @@ const LIMITS = {
 
 /**
  * Returns a function that creates the task of a valid request, or returns the task of its key.
- * Identical concurrent creates reserve once and share one task. Those that arrive together are
+ * Identical concurrent creates reserve once and share one task. Creates that arrive together are
  * micro-batched into a transaction that never waits for a lock (decisions/0020). A create that may
  * have to wait shares a transaction only with creates of its own account.
  * @throws ApiError (in the function) `insufficient_credits` or `idempotency_conflict`, and
@@ -198,7 +198,7 @@ function refusalOf({ log }: Pick<CreateDeps, 'log'>, error: unknown): ApiError {
   return error instanceof ApiError ? error : failedCreate(log, error);
 }
 
-/** No outcome: the key was bound already, and may have been released since. */
+/** Without an outcome, the key was bound already: finds its task, or retries if it was released. */
 async function createdOrKnown(
   deps: CreateDeps,
   request: CheckedRequest,

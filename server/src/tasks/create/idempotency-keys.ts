@@ -12,7 +12,7 @@ import type { WhenLocked } from '../../ledger/reserve.ts';
 import { TASK_COLUMNS, type Task } from '../task.ts';
 import type { Binding, NewTask } from './new-task.ts';
 
-/** A bound key: the fingerprint of its body, and its task unless the key was released. */
+/** A key that was bound: the fingerprint of its body, and its task; null if it was released. */
 export interface BoundKey {
   fingerprint: Buffer;
   task_id: string | null;
@@ -51,8 +51,8 @@ export async function replay(
 }
 
 // Binding a key holds its advisory lock until the transaction ends. Locks are taken in key order,
-// so that transactions with several keys can't deadlock. A key that is not bound keeps its row
-// unlocked: the transaction that releases it may have locked its balance.
+// so that transactions with several keys can't deadlock. The row of a key that another task has is
+// not locked: the transaction that releases the key may have locked the balance already.
 const given = (lock: string) =>
   `with given as materialized (
      select account_id, surface, key, fingerprint, task_id

@@ -36,7 +36,7 @@ function nameOf(tasks: HeldTask[]): string {
 
 /**
  * Applies one decision to all held tasks of a filter, each in its own transaction with its own
- * record. A task that the decision does not fit, or that has moved since, is left with the reason.
+ * record. A task that the decision does not fit, or that has moved since, is named in `left`.
  * @param decided.confirm from the list that the operator saw
  * @throws UsageError when the filter now matches other tasks; then nothing is decided
  */

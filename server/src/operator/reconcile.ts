@@ -109,7 +109,7 @@ async function applyDecided(
   return result === 'postponed' ? task.phase : result.phase;
 }
 
-/** Gives the task a job. Replaces an earlier job id only if an operator set that one. */
+/** Gives the task a job. An earlier job id is replaced only if an operator set it. */
 async function adopt(
   tx: Transaction,
   task: Task,
@@ -139,8 +139,9 @@ function ofAnotherTask(jobId: string): UsageError {
 }
 
 /**
- * An orphan job, or one that was named for another attempt, may be another customer's. So may a job
- * of another connection: two may share an account, whose console shows the jobs of both.
+ * Refuses a job that may be another customer's: one that belongs to a task of another connection
+ * (two may share an account, whose console shows the jobs of both), or one that was named for
+ * another attempt, perhaps as its orphan job.
  */
 async function refuseTakenJob(tx: Transaction, attempt: Attempt, jobId: string): Promise<void> {
   const others = (await runningConnections(tx)).filter((name) => name !== attempt.provider);

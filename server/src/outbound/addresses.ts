@@ -14,7 +14,7 @@ export type DenyList = BlockList;
 
 export type PortRanges = readonly (readonly [first: number, last: number])[];
 
-/** Hosts that may be reached; those on the allow list in any network, on the port they name. */
+/** Which hosts may be reached: those on the allow list in any network, on the port listed there. */
 export interface HostRules {
   allow: AllowList;
   /** Public networks that count as not public; none when not given. */
@@ -43,7 +43,7 @@ const PRIVATE_DOMAINS = [
   '.home.arpa',
 ];
 
-/** Such as `a.example:443,[::1]:8443`. @throws UsageError that names the invalid entry */
+/** Parses, say, `a.example:443,[::1]:8443`. @throws UsageError that names the invalid entry */
 export function parseAllowList(text: string): AllowList {
   if (text.trim() === '') return new Set();
   return new Set(text.split(',').map((entry) => parseEntry(entry.trim())));
@@ -61,7 +61,7 @@ function parseEntry(entry: string): string {
   return `${hostname}:${port}`;
 }
 
-/** Such as `203.0.113.7,2a00:1450::/32`. @throws UsageError that names the invalid entry */
+/** Parses, say, `203.0.113.7,2a00:1450::/32`. @throws UsageError that names the invalid entry */
 export function parseDenyList(text: string): DenyList {
   const list = new BlockList();
   if (text.trim() === '') return list;
@@ -80,7 +80,7 @@ function addNetwork(list: DenyList, entry: string): void {
   list.addSubnet(address, prefix, version === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Such as `443,1024-65535`. @throws UsageError that names the invalid entry */
+/** Parses, say, `443,1024-65535`. @throws UsageError that names the invalid entry */
 export function parsePorts(text: string): PortRanges {
   return text.split(',').map((entry) => {
     const [, first = '', last = first] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(entry.trim()) ?? [];
@@ -135,9 +135,9 @@ function parseUrl(text: string): URL {
 }
 
 /**
- * Whether a host can't be public, whatever DNS says: also a name without a dot, which only search
- * domains or the hosts file resolve. All get the same response, so that clients can't probe private
- * names.
+ * Whether a host can't be public, whatever DNS says. A name without a dot can't either: only search
+ * domains or the hosts file resolve it. All such hosts get the same response, so that clients can't
+ * probe private names.
  */
 function isKnownPrivate(url: URL, hosts: HostRules): boolean {
   const literal = literalAddress(url);
@@ -206,7 +206,7 @@ function embeddedIPv4(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
   return new ipaddr.IPv4(address.toByteArray().slice(12));
 }
 
-/** An http or https URL's entry of an {@link AllowList}. */
+/** The entry of an {@link AllowList} that allows an http or https URL. */
 export function hostAndPort(url: URL): string {
   return `${withoutTrailingDot(url.hostname)}:${portOf(url)}`;
 }

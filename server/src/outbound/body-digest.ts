@@ -22,9 +22,10 @@ export interface DigestCheck {
 const UNCHECKED: DigestCheck = { update: () => {}, end: () => {} };
 
 /**
- * Checks a whole body against the preferred one of its host's digests (RFC 9530, RFC 3230,
- * `Content-MD5`, `x-amz-checksum-*`, `x-goog-hash`). Unknown algorithms and malformed headers are
- * ignored. An ETag is never used: that of a multipart upload is not a digest of the file.
+ * Checks a whole body against a digest in the response's headers (RFC 9530, RFC 3230,
+ * `Content-MD5`, `x-amz-checksum-*`, `x-goog-hash`). Of several, the preferred algorithm counts.
+ * Unknown algorithms and malformed headers are ignored. An ETag is never used: that of a multipart
+ * upload is not a digest of the file.
  */
 export function checkDigest(headers: IncomingHttpHeaders): DigestCheck {
   // The digest would be of the encoded body, which is not what arrives here.
@@ -74,7 +75,7 @@ function digestsIn(headers: IncomingHttpHeaders): Digest[] {
     ...named(headerOf('digest')),
     ...digest('md5', headerOf('content-md5')),
   ];
-  // A checksum of parts, not of the whole object.
+  // A composite checksum is made from the checksums of parts, not from the whole object.
   if (headerOf('x-amz-checksum-type').toUpperCase() !== 'COMPOSITE') {
     all.push(...digest('sha-256', headerOf('x-amz-checksum-sha256')));
     all.push(...digest('crc32', headerOf('x-amz-checksum-crc32')));
@@ -93,7 +94,7 @@ function structured(header: string): Digest[] {
   });
 }
 
-/** `SHA-256=BASE64,md5=BASE64`: as before structured fields, in any case. */
+/** The older format, with names in upper or lower case: `SHA-256=BASE64,md5=BASE64`. */
 function named(header: string): Digest[] {
   return header.split(',').flatMap((member) => {
     const [, name = '', value = ''] = /^\s*([a-z0-9-]+)=(.*)$/i.exec(member) ?? [];

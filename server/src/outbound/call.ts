@@ -12,8 +12,8 @@ export interface Call {
   /** A stream needs a `content-length` header, and is read only as fast as the host takes it. */
   body?: Uint8Array | string | AsyncIterable<Uint8Array> | undefined;
   /**
-   * From the first byte sent to the last byte of the response. The connect may take as long, but at
-   * most 10 s.
+   * From the first byte sent to the last byte of the response. Connecting before that may take as
+   * long again, but at most 10 s.
    */
   timeoutSeconds: number;
   /** Called once, when the connection is open; false: nothing is sent (`not_sent`). */
@@ -137,7 +137,8 @@ async function send(socket: Socket, url: URL, call: Call, signal: AbortSignal) {
     request.end(call.body);
     return (await responded)[0] as IncomingMessage;
   }
-  // A stream that fails closes the request without an 'error' event. A response may come early.
+  // A stream that fails closes the request without an 'error' event. The response may come before
+  // the stream has been sent.
   const sent = pipeline(call.body, request).then(() => responded);
   return (await Promise.race([responded, sent]))[0] as IncomingMessage;
 }
@@ -145,8 +146,8 @@ async function send(socket: Socket, url: URL, call: Call, signal: AbortSignal) {
 /**
  * Makes calls without a body that are safe to repeat, such as reads, on kept-alive connections. If
  * the host closes one without a response, the call is made again, once: the connection may have
- * been idle. Unlike callOnce, it has one deadline, which includes the connect, its failures to
- * connect are `unknown`, and it ignores `mayStillSend` and `ca`.
+ * been idle. Other differences from callOnce: the deadline includes connecting, a failure to
+ * connect is `unknown`, and `mayStillSend` and `ca` are ignored.
  */
 export function createPooledCalls(): CallOnce {
   const agent = openAgent(); // never closed: its idle connections end, and keep no process alive
@@ -230,7 +231,7 @@ function httpUrl(call: Call): URL | undefined {
   return url && /^https?:$/.test(url.protocol) ? url : undefined;
 }
 
-/** @param status if a response has begun */
+/** @param status undefined if no response has begun */
 function causeOf(failure: unknown, signal: AbortSignal, status: number | undefined): string {
   const reason = messageOf(signal.aborted ? signal.reason : failure);
   return status === undefined ? reason : `HTTP ${status}, but ${reason}`;

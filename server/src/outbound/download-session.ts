@@ -5,7 +5,7 @@ import { OutboundError, refusalFor } from './refusal.ts';
 /** One download, from DNS to the last byte, with its timer and its connections. */
 export type DownloadSession = ReturnType<typeof beginDownloadSession>;
 
-/** Takes a connection that the session need not close. */
+/** Takes over a connection, which the session then does not close. */
 type Keep = (client: Client) => void;
 
 export function beginDownloadSession(options: {
@@ -36,7 +36,7 @@ export function beginDownloadSession(options: {
     client: options.client,
     /** Adds a connection, which is closed when the session ends, if not earlier. */
     addClient: (client: Client, keep?: Keep) => void clients.set(client, keep),
-    /** Keeps the connections that may be kept: the response was read to its end. */
+    /** Hands over the connections that may be kept, once the response was read to its end. */
     keepClients() {
       for (const [client, keep] of clients) {
         if (keep) clients.delete(client);

@@ -18,8 +18,8 @@ export interface DownloadOptions {
   deadlineSeconds?: number | undefined;
   plainHttpWhereAllowed?: boolean | undefined;
   /**
-   * Checks the body against its host's digest. Not for customers' hosts: their files are decoded in
-   * full, and a wrong header would refuse a good one.
+   * Checks the body against its host's digest. Not for customers' hosts: a wrong header would
+   * refuse a good file, and a damaged file is noticed anyway, because it is decoded in full.
    */
   comparesDigest?: boolean | undefined;
   /** Whether the connection stays open for the next download from its host. */

@@ -23,7 +23,7 @@ export interface GuardedFetchOptions extends HostRules, GivenRules {
 export interface GuardedFetch {
   /**
    * Gets a file by https from a public host. Follows at most 5 redirects and checks each target
-   * like the first URL. At the deadline the connection is closed, also if the body was never read.
+   * like the first URL. At the deadline the connection is closed, even if the body was never read.
    * @throws OutboundError, here or while the body is read; the signal's reason; AbortError after
    *   close
    */

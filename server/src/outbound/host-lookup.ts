@@ -12,7 +12,7 @@ export type Resolve = (host: string, signal: AbortSignal) => Promise<LookupAddre
 const SECOND_FAMILY_MS = 1000;
 
 /**
- * Parses `OUTBOUND_DNS`: `1.1.1.1,[2606:4700:4700::1111]:53`; empty text: the system's servers.
+ * Parses `OUTBOUND_DNS`, such as `1.1.1.1,[2606:4700:4700::1111]:53`. Empty: the system's servers.
  * @throws UsageError that names the invalid entry
  */
 export function parseDnsServers(text: string): string[] {
@@ -83,9 +83,9 @@ function dnsCode(failure: unknown): string | undefined {
 }
 
 /**
- * Resolves names that the operator allows, as the system does. A look-up occupies a thread, even
- * after it was abandoned, of a small pool that other connections need. So one look-up runs at a
- * time, and one per name.
+ * Resolves names that the operator allows, as the system does. Even after its caller has given up,
+ * a look-up occupies a thread of a small pool that other connections need. So only one look-up runs
+ * at a time, and calls for the same name share it.
  */
 export function createSystemLookup(): Resolve {
   const turns = createFairSemaphore(1);

@@ -83,7 +83,7 @@ async function requestOn(
       signal: AbortSignal.any([session.signal, deadline.signal]),
     })
     .finally(deadline.end);
-  // The reader gets the error. Without a listener, that of an unread body would end the process.
+  // The reader gets the error. Without a listener, an unread body's error would end the process.
   response.body.on('error', () => {});
   return {
     status: response.statusCode,

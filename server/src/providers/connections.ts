@@ -40,7 +40,7 @@ export function readConnections(
   });
 }
 
-/** The environment as a connection's kind reads it: the connection's variables, by the names of its kind. */
+/** An environment that has the connection's variables under the names that its kind reads. */
 export function ofConnection(env: Environment, { name, kind }: ProviderConnection): Environment {
   const own = prefixOf(name);
   const ofKind = prefixOf(kind);
@@ -52,7 +52,7 @@ export function ofConnection(env: Environment, { name, kind }: ProviderConnectio
   });
 }
 
-/** Calls `work`; its UsageError, if any, names the connection's variables, not those of its kind. */
+/** Calls `work`; a UsageError that it throws names the connection's variables, not its kind's. */
 export async function namingConnection<Result>(
   connection: ProviderConnection,
   work: () => Result,
@@ -71,7 +71,7 @@ export function named({ name, kind }: ProviderConnection, error: unknown): unkno
 }
 
 /**
- * Two connections, or a connection and the service, could take one variable for their own.
+ * Refuses a connection if variables of another one, or of the service, begin with its prefix.
  * @param known the names of all variables that were read
  * @throws UsageError, one line
  */

@@ -25,13 +25,13 @@ export interface AdapterDeps {
   /** Milliseconds since 1970, by the database's clock. */
   now(): number;
   submitTimeoutSeconds: number;
-  /** Waits for a turn of the `find` budget. Awaited before each page of a list, also the first. */
+  /** Waits for a turn of the `find` budget. Await it before each page of a list, even the first. */
   nextListTurn(): Promise<void>;
 }
 
 /** The jobs that a provider keeps in this database, each by the id of its attempt. */
 export interface OwnJobs {
-  /** A condition in SQL: one of the attempts (an array in SQL) has a job under way. */
+  /** SQL: whether one of the attempts has a job under way. @param attemptIds the SQL of an array */
   isRunning(attemptIds: string): string;
   deleteOf(tx: Transaction, attemptIds: string[]): Promise<void>;
   eraseOf(tx: Transaction, attemptIds: string[]): Promise<void>;
@@ -45,8 +45,8 @@ export interface ProviderDefinition<Settings> {
   /** The value of PROVIDER. It is stored with each task, so it never changes. */
   name: string;
   /**
-   * The provider of test keys: customers ask for its refusals, so they do not close it, and its
-   * calls are in no metric.
+   * Whether this is the provider of test keys. Customers ask for its refusals, so these do not
+   * close it, and its calls are in no metric.
    */
   isForTestKeys?: boolean;
   /**
@@ -69,7 +69,7 @@ export interface ProviderDefinition<Settings> {
   baseUrls(settings: Settings): Record<string, string>;
   /** Whether the provider fetches inputs from PUBLIC_URL and calls back there. */
   fetchesInputs: boolean;
-  /** undefined: all its jobs are elsewhere. */
+  /** Left out if the provider keeps all its jobs elsewhere. */
   ownJobs?: OwnJobs;
   /** For docs/operators/providers/NAME.md, if there is one. `shown`: how the page writes a name. */
   fields?: { table: FieldTable; shown?(name: string): string };

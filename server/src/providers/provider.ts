@@ -14,7 +14,7 @@ export interface ProviderInput {
   /** The object that holds the service's own copy. */
   objectId: string;
   mediaType: string;
-  /** A signed link to the copy, for providers that fetch. It is valid for two days or more. */
+  /** A signed link to the copy, for providers that fetch. It is valid for at least two days. */
   url: string;
 }
 
@@ -64,9 +64,10 @@ export interface FindJobInput {
 }
 
 /**
- * A job found by its `mark` is the attempt's; one found by `likeness` only looks like what was sent,
- * and no other attempt owns it yet. Absence is `final` if no job of the attempt can appear any more,
- * `strong` if it counts once the submit can't be under way any more, `weak` if it is only a hint.
+ * A job found by its `mark` is the attempt's. One found by `likeness` only looks like what was
+ * sent, and no other attempt owns it yet. Absence is `final` if no job of the attempt can appear
+ * any more, `strong` if it counts as soon as the submit can't be under way any more, `weak` if it
+ * is only a hint.
  */
 export type FindOutcome =
   | { kind: 'found'; jobId: string; by: 'mark' | 'likeness' }
@@ -102,14 +103,14 @@ export type JobStatus =
   | { kind: 'missing' };
 
 /**
- * `accepted`: it cancels the job, or has cancelled it; the next reads show how the job ended, which
- * may still be success. `refused`: the job goes on.
+ * `accepted`: the provider cancels the job, or has cancelled it; later reads show how it ended,
+ * which may still be success. `refused`: the job goes on.
  */
 export type CancelOutcome = { kind: 'accepted' } | { kind: 'refused'; cause: string };
 
 /**
- * Without a valid signature a callback is only a hint which job to read. `jobId`: if the body names
- * one. `verified`: its signature proves that the provider sent it.
+ * Without a valid signature, a callback is only a hint which job to read. `jobId`: null if the body
+ * names none. `verified`: the signature proves that the provider sent it.
  */
 export type Callback =
   | { kind: 'report'; jobId: string | null; verified: boolean }
@@ -128,7 +129,7 @@ export interface Capabilities {
   jobLimitSeconds: number;
   /** How long after success the result can be fetched. */
   outputLifeSeconds: number;
-  /** The rate limits of a quota, which all processes share. No limit: the purpose is left out. */
+  /** The rate limits of a quota, which all processes share. Purposes without one are left out. */
   budgets: Partial<Record<'submit' | 'read' | 'find', { callsPerSecond: number }>>;
 }
 
@@ -148,7 +149,7 @@ export interface Provider {
   readonly capabilities: Capabilities;
   /**
    * Whether it can make the video: model, mode, resolution, duration, ratio and references decide.
-   * A seed or sound that it has no field for does not. Left out: it can make all.
+   * A seed or sound that it has no field for does not matter. Left out: it can make any video.
    * @param modelId as {@link JobSpec.providerModel}
    */
   canServe?(request: GenerationRequest, modelId: string | undefined): boolean;

@@ -113,7 +113,7 @@ export const PROVIDER_NAMES: readonly string[] = REGISTRY.map(({ name }) => name
 
 const FOREIGN = REGISTRY.filter(({ needs }) => needs.length > 0);
 
-/** The connections that CONNECTIONS names. None is `creates`: its pause is that of all creates. */
+/** The connections that CONNECTIONS names. None can be `creates`: that pauses all creates. */
 export function namedConnections(env: Environment): ProviderConnection[] {
   const kinds = FOREIGN.map(({ name }) => name);
   return readConnections(env, kinds, [...PROVIDER_NAMES, OF_TEST_KEYS.name, 'creates']);
@@ -204,7 +204,7 @@ function connectionOf(connections: ProviderConnection[], name: string): Provider
 
 /**
  * Reads the list of video models of a provider.
- * @param name its connection whose variables say where
+ * @param name the provider's connection, whose variables say where the list is
  * @throws UsageError, one line; Refusal of `provider` or `connection`
  */
 export async function listVendorModels(

@@ -79,7 +79,7 @@ function connectionsFor(
 export interface CreateFlowDeps extends CreateDeps, PricingDeps {
   db: CreateDeps['db'];
   space: FreeSpace;
-  /** The connection PROVIDER, whose closures are read with the admission. */
+  /** The connection that PROVIDER names, whose closures are read with the admission. */
   providerName: string;
 }
 
@@ -89,7 +89,7 @@ export interface CreateSurface {
   callerOf(request: FastifyRequest): Pick<Binding, 'accountId' | 'surface' | 'apiKey'>;
   /** Looks up the Idempotency-Key, before the body is checked. */
   readKey(request: FastifyRequest, binding: Binding): Promise<BoundKey | undefined>;
-  /** The closures of PROVIDER; for test keys, of their provider. */
+  /** The closures of the connection that PROVIDER names, or for test keys of their provider. */
   closuresOf(request: FastifyRequest): Promise<CreateClosures>;
   create(checked: CheckedRequest): Promise<Created>;
   /** Waits for the acceptance, if the surface does. */
@@ -120,8 +120,8 @@ async function store(
 }
 
 /**
- * The hooks before and after a body is checked, in the order of C7. The fingerprint covers the body
- * as sent, before defaults are filled in.
+ * The hook before a body is checked, and the handler after that, in the order of C7. The
+ * fingerprint covers the body as sent, before defaults are filled in.
  */
 export function createFlow(deps: CreateFlowDeps, surface: CreateSurface) {
   const { db, log } = deps;

@@ -30,7 +30,7 @@ export interface UploadDeps extends ReceiveDeps {
 
 const UPLOADS = { name: 'uploads', max: 60, seconds: 600 };
 
-/** An upload's owner, and where it came in. */
+/** An upload's owner, and the surface that received it. */
 export interface UploadOwner {
   accountId: string;
   email: string;
@@ -214,7 +214,7 @@ export function uploadBody(
   });
   // Reported to the reader; without this listener an unread body would crash the process.
   passed.on('error', () => {});
-  // After `pipe`, which pauses the body when `passed` closes.
+  // Added after `pipe`, whose own listener pauses the body when `passed` closes.
   return body.pipe(passed).once('close', () => {
     stop();
     body.resume();

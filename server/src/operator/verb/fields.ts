@@ -144,7 +144,7 @@ export function orNone<Value>(field: Field<Value>): Field<Value | null> {
   };
 }
 
-/** @param given texts or JSON values; an empty text is absent. @throws Refusal names the field */
+/** @param given texts or JSON values; an empty text counts as absent. @throws Refusal */
 export function readInput<Of extends Fields>(fields: Of, given: object) {
   const members: Record<string, unknown> = { ...given };
   const unknown = Object.keys(members).find((name) => !Object.hasOwn(fields, name));

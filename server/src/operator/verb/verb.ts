@@ -16,7 +16,7 @@ export interface VerbDeps {
   waitSeconds?: number | undefined;
   /** Opens the storage that the service is configured with. Only the command line has it. */
   openStorage?: (() => Promise<Storage>) | undefined;
-  /** Reads a provider's list of models, as the environment configures it. Only the command line has it. */
+  /** Reads the list of models of a provider in the environment. Only the command line has it. */
   listVendorModels?:
     | ((provider: string, connection?: string) => Promise<VendorModel[]>)
     | undefined;
@@ -32,9 +32,9 @@ interface Facts<Name extends string> {
   summary: string;
   /** The fields given as positional arguments, in this order. The others are options. */
   positional?: readonly Name[];
-  /** Mutually exclusive fields, of which one may be required. */
+  /** Mutually exclusive fields. With `isRequired`, one of them must be given. */
   oneOf?: { fields: readonly Name[]; isRequired: boolean };
-  /** Set if it changes something, which is recorded (`actions.ts`). */
+  /** Whether a reason must be given. Set if the verb makes changes, which `actions.ts` records. */
   reason?: 'required' | 'optional';
   /** Set for lists: the cursor that continues after a row; undefined: there is one page. */
   cursorOf?(row: object): string | undefined;
@@ -112,7 +112,7 @@ interface Rows {
   /** The members of each row, in this order. */
   columns: readonly string[];
   rows: AsyncIterable<object>;
-  /** Whether it is printed as CSV, unless JSON is asked for. */
+  /** Whether the rows are printed as CSV, unless JSON is asked for. */
   isCsv: boolean;
   /** Called after the last row was read; CSV does not contain it. */
   summary: () => object;

@@ -140,7 +140,8 @@ export async function showAccount(db: Database, accountId: string) {
 
 /**
  * Disables an account: its API keys get 401, and its sessions end for good. Its tasks continue, and
- * a worker closes its open payment pages. One that its owner has closed keeps its data.
+ * a worker closes its open payment pages. If it is in the grace period after its owner closed it,
+ * it is no longer going to be erased.
  */
 export async function disableByOperator(db: Database, action: Action, account: string) {
   const target = await findAccount(db, account);
@@ -153,13 +154,13 @@ export async function disableByOperator(db: Database, action: Action, account: s
   });
 }
 
-/** Enables a disabled account, and keeps the data of one that its owner has closed. */
+/** Enables a disabled account. If its owner had closed it, it is no longer going to be erased. */
 export async function enableByOperator(db: Database, action: Action, account: string) {
   const target = await findAccount(db, account);
   return performAction(db, action, { target }, async (tx) => {
     const changed = await enableAccount(tx, target);
     await withdrawDeletion(tx, target);
-    await closePaymentPages(tx, target); // its plan continues before the period is over
+    await closePaymentPages(tx, target); // so that its plan is renewed again
     return { account_id: target, disabled: false, changed };
   });
 }

@@ -136,7 +136,7 @@ export const COSTS = {
   }),
 };
 
-/** Reads in a snapshot, whose statements may take long. */
+/** Reads costs in a snapshot, where a statement may take longer than elsewhere. */
 export function readCosts(
   db: Database,
   {

@@ -21,14 +21,14 @@ const OF_PROVIDER = {
   positional: ['provider'],
 } as const;
 
-/** The connections of all providers, and those that CONNECTIONS gave a running worker. */
+/** A connection for each provider, and those of CONNECTIONS that a running worker has. */
 export async function connectionNames(db: Queryable): Promise<string[]> {
   const running = await runningConnections(db);
   const others = running.filter((name) => name !== TEST_PROVIDER && !PROVIDER_NAMES.includes(name));
   return [...PROVIDER_NAMES, ...others];
 }
 
-/** Also those that CONNECTIONS had before, while they are paused or closed. */
+/** Adds connections that CONNECTIONS no longer names, while they are paused or closed. */
 async function shownNames(db: Queryable): Promise<string[]> {
   const [names, pauses, outages] = await Promise.all([
     connectionNames(db),
@@ -39,7 +39,7 @@ async function shownNames(db: Queryable): Promise<string[]> {
   return [...new Set([...names, ...paused, ...outages.map(({ provider }) => provider)])];
 }
 
-/** @param field the one that names it */
+/** @param field the field that names the connection. @throws Refusal if there is none */
 export async function requireConnection(db: Queryable, field: string, name: string): Promise<void> {
   const names = await shownNames(db);
   if (!names.includes(name)) {

@@ -42,7 +42,7 @@ export const AUDIT = {
       'Prove that balances, tasks, attempts and objects agree, and with --storage that the ' +
       'storage has each file; exit 1 if not',
     fields: { storage: flag('Also ask the storage for each file; by command only.') },
-    // A request must not wait for it: it runs in the background, one at a time.
+    // A request must not wait for an audit: audits run in the background, one at a time.
     isRecordedOnConsole: true,
     dialog: {
       title: 'Run an audit',
@@ -90,7 +90,7 @@ export const RESTORED = {
 };
 
 export const MIGRATE = {
-  /** The schema is brought up to date when the database is opened. Nothing is left to do then. */
+  /** For this verb, opening the database updates its schema, so `run` has nothing left to do. */
   migrate: verb({
     summary: 'Bring the database schema up to date (serve does this too, other commands do not)',
     fields: {},
@@ -103,7 +103,7 @@ export const MIGRATE = {
 
 /**
  * Ends the recovery of a database that was restored from a backup or replaced by a replica. First,
- * unless nothing was lost, it holds each task that may have been submitted in the time that the
+ * unless nothing was lost, it holds each task whose submit may be among the transactions that the
  * database lost. Such a task is never resubmitted automatically.
  */
 async function recoverRestored(

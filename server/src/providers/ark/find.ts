@@ -61,7 +61,7 @@ interface Find {
  * Coalesces finds into shared scans. Ark allows one LIST per second per account, and each scan
  * shows the tasks of all attempts. Finds that arrive during a scan share the next one. So any
  * number of concurrent finds cost at most two scans.
- * @returns whether the scan of a find read the list to its end: it can read at most 250,000 tasks
+ * @returns a function that tells whether the scan read the list to its end (at most 250,000 tasks)
  */
 function openScans(deps: ArkFindDeps, endpoint: string | null): (find: Find) => Promise<boolean> {
   return batch({
@@ -93,7 +93,7 @@ function scanTasks(
   let seen = 0;
   const urlOfPage = () => {
     const query = new URLSearchParams({ page_num: String(page), page_size: String(PAGE_SIZE) });
-    // Documented for endpoint ids only.
+    // This filter is documented for endpoint ids only.
     if (endpoint !== null) query.set('filter.model', endpoint);
     return `${tasksUrl}?${query}`;
   };
@@ -128,9 +128,9 @@ function collectCandidates(attempt: FindJobInput, model: string) {
       else if (!mark && isLike(job, attempt, model)) alike.push({ jobId: job.id, by: 'likeness' });
     },
     /**
-     * An attempt may have no mark: marking is, or was, off, or a gateway does not echo it. But if
-     * marks are sent and the list shows any, an unmarked task is not one of this service. And a
-     * list that was not read to its end may hold the mark, or a second similar task.
+     * The attempt's task may show no mark: marking is, or was, off, or a gateway does not echo it.
+     * But if marks are sent and the list shows any, an unmarked task is not this service's. And the
+     * unread rest of a list may hold the mark, or a second similar task.
      */
     candidates(list: { isMarking: boolean; isWhole: boolean }): Candidate[] {
       const canBeUnmarked = list.isWhole && !(list.isMarking && showsMarks);

@@ -66,7 +66,7 @@ export function createArk(settings: ArkSettings, deps: RemoteDeps): Adapter {
   };
 }
 
-/** Only a wake-up: Ark does not sign callbacks. */
+/** Ark does not sign callbacks, so one is only a hint that its job should be read. */
 function readCallback(json: unknown): Callback {
   if (typeof json !== 'object' || json === null) return forged('not a JSON object');
   return { kind: 'report', jobId: jobIdIn(json, 'id'), verified: false };

@@ -29,7 +29,7 @@ export type ProviderBreaker = ReturnType<typeof createProviderBreaker>;
  * their submits fail. Operators call that a closed provider; it is the open circuit of a breaker.
  */
 export function createProviderBreaker({ db, log }: { db: Database; log: Log }) {
-  // Paused, or with a recent failure. While there is none, submits need no query.
+  // Providers that are paused or had a recent failure. Submits to all others need no query.
   let refusing = new Set<string>();
   const refresh = async () => {
     const rows = await db.query<{ provider: string }>(REFUSING);
@@ -97,7 +97,7 @@ export function reportingOutcomes(
   return {
     ...provider,
     async submit(jobSpec, mayStillSend) {
-      // Asked before the submit: if the host drops packets, the submit takes longer than that.
+      // Asked before the submit, which itself uses up the time to send if the host drops packets.
       const isLate = !mayStillSend();
       const outcome = await provider.submit(jobSpec, mayStillSend);
       await breaker.observe(provider.name, outcome, isLate);
@@ -106,8 +106,8 @@ export function reportingOutcomes(
   };
 }
 
-// An outage whose `closed_until` passed over a minute ago is left out: no task has probed it, and it
-// may have ended.
+// An outage whose `closed_until` passed over a minute ago is left out: no task has probed it since,
+// and it may have ended.
 /** Everything that an outage has closed or an operator has paused. */
 export const closedSubjects = query<[], { subject: string; cause: string; seconds: number }>(
   'figures_closed',

@@ -150,7 +150,7 @@ export interface CreateClosures {
 
 const OF_PROVIDER = closuresOfCreate('$1');
 
-/** Reads the same, for a create whose admission has not read it. */
+/** Reads the closures of a connection that the admission of a create has not read. */
 export const readCreateClosures = firstRow<CreateClosures>(
   'outage_of_create',
   `select ${OF_PROVIDER.columns} from (values (1)) one (row) ${OF_PROVIDER.joins}`,
@@ -194,7 +194,7 @@ export const allowNextCreate = command<[provider: string]>(
   'update provider_outages set next_create_at = null where provider = $1',
 );
 
-/** Longer than a submit with its files. If its process dies, the next probe waits this long. */
+/** Longer than a submit with its files. If a probe's process dies, the next one waits this long. */
 const PROBE_SECONDS = 60;
 
 /** Reads the state for a submit. After an outage, one submit at a time becomes the probe. */

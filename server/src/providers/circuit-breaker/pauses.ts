@@ -3,7 +3,7 @@ import { query, type Transaction, whether } from '../../database/database.ts';
 /** What can be paused: all creates, or the submits of a provider, by its name. */
 export type PauseSubject = 'creates' | (string & {});
 
-/** @returns whether this changed anything: it was not paused, or for another reason */
+/** @returns whether this changed anything: it was not paused yet, or paused for another reason */
 export const pause = whether<[subject: PauseSubject, reason: string], Transaction>(
   'pause',
   `insert into pauses as p (subject, reason) values ($1, $2)

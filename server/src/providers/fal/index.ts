@@ -79,7 +79,7 @@ function appOf(models: FalModels): string {
   );
 }
 
-/** Together the first two limit an orphan job: it starts within that time, once, or never. */
+/** The first two limit an orphan job: it starts within the timeout and only once, or never. */
 const SUBMIT_HEADERS = {
   'x-fal-request-start-timeout': String(START_TIMEOUT_SECONDS),
   'x-fal-no-retry': '1',

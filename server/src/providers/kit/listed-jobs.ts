@@ -3,8 +3,8 @@ import { isJobId } from './job-id.ts';
 import type { Api, JsonResponse } from './remote.ts';
 
 /**
- * A job that may be the attempt's. `likeness`: it is like everything that was sent. `unclear`: the
- * list shows too little to exclude it.
+ * A job that may be the attempt's. `likeness`: it shows no mark, but what the list shows of it is
+ * what was sent. `unclear`: the list shows too little to exclude it.
  */
 export interface Candidate {
   jobId: string;

@@ -57,8 +57,8 @@ interface Refusals<ErrorBody> {
 }
 
 /**
- * Makes the reader of responses to a submit that have no job id. Only an error in the provider's
- * own format proves that the request was refused, and only with a status that does.
+ * Makes the reader of responses to a submit that have no job id. A response proves a refusal only
+ * if it has an error in the provider's own format and a status that means a refusal.
  */
 export function refusals<ErrorBody>(of: Refusals<ErrorBody>) {
   return (response: JsonResponse): SubmitOutcome => {

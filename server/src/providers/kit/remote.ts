@@ -64,14 +64,14 @@ interface Submit {
 interface ApiOptions {
   /** Sent with each call, such as the API key. */
   headers?: Record<string, string>;
-  /** For reads, which are safe to repeat; on kept-alive connections if not given. */
+  /** Makes reads, which are safe to repeat. By default, it uses kept-alive connections. */
   readCall?: CallOnce;
   readTimeoutSeconds?: number;
 }
 
 export type Api = ReturnType<typeof openApi>;
 
-/** Calls to a provider's HTTP API, each one try. Only reads reuse a connection. */
+/** Makes calls to a provider's HTTP API. Only reads reuse connections, and may be sent twice. */
 export function openApi(
   { submitTimeoutSeconds, nextListTurn }: Pick<RemoteDeps, 'submitTimeoutSeconds' | 'nextListTurn'>,
   { headers = {}, readCall = createPooledCalls(), ...options }: ApiOptions,

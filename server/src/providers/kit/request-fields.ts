@@ -1,7 +1,7 @@
 import type { RequestField } from '../../catalog/request.ts';
 import type { JobSpec, ProviderInput } from '../provider.ts';
 
-/** Sent with its own value, under this name. `note` follows the name in the docs. */
+/** A field that is sent with its own value, under the name `as`. `note` follows it in the docs. */
 interface Sent {
   as: string;
   note?: string;

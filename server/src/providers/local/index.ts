@@ -4,7 +4,7 @@ import { OWN_JOBS } from './jobs.ts';
 import { createLocalProvider } from './local.ts';
 import { createScriptedProvider } from './scripted.ts';
 
-/** Common to both: no variables, always configured, jobs in this database. */
+/** What both providers have in common: no variables, always configured, jobs in this database. */
 const BUILT_IN = {
   needs: [],
   readSettings: () => ({}),

@@ -121,7 +121,7 @@ async function renderNext(deps: LocalProviderDeps, signal: AbortSignal): Promise
   }
 }
 
-/** @returns undefined after an internal failure: the lease expires, and the job is rendered again */
+/** @returns undefined after an internal failure: the job is rendered again when the lease ends */
 async function render(
   deps: LocalProviderDeps,
   job: LocalJob,
@@ -157,7 +157,7 @@ function endOfFailure(cause: string): RenderEnd {
 
 async function keepRender({ db, storage }: LocalProviderDeps, filePath: string, jobId: string) {
   const file = { filePath, ownerId: jobId, role: 'render', mediaType: 'video/mp4' } as const;
-  // The object of an earlier, interrupted render.
+  // Discards what an earlier, interrupted render may have left.
   await markUnfinished(db, { ownerId: jobId, role: 'render' });
   const objectId = await storeFile({ db, storage }, file);
   await markReady(db, [objectId], RENDER_DAYS);

@@ -34,8 +34,8 @@ export function openRouterCause({ status, body }: JsonResponse): string {
 }
 
 /**
- * What an error is about: OpenRouter's own type, then the code and the body of the provider behind
- * it, which it passes on.
+ * What an error is about: OpenRouter's own type, then the code and the body that it passes on from
+ * the provider behind it.
  */
 function kindsOf({ metadata }: OpenRouterError): string[] {
   const { error_type: type, provider_code: code, raw } = Object(metadata);

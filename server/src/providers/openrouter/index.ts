@@ -59,7 +59,7 @@ export function createOpenRouter(settings: OpenRouterSettings, deps: RemoteDeps)
         refusal: openRouterRefusal,
       });
     },
-    // There is no list of jobs: only the callback at its end names the job of a lost submit.
+    // There is no list of jobs: only the callback at a job's end names the job of a lost submit.
     find: async () => ({ kind: 'absent', proof: 'weak' }),
     read: (jobId) => readOpenRouterJob(account, jobId),
     openOutput: (output) => openVideo(output, account, deps),

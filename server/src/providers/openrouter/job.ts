@@ -50,7 +50,7 @@ function linkIn({ unsigned_urls: links }: Job, url: string): string {
   return given ?? `${url}/content?index=0`;
 }
 
-/** OpenRouter does not say whether it charges for failures; a job may have a cost. */
+/** OpenRouter does not say whether it charges for failures, but a failed job may show a cost. */
 function ended(job: Job, fault: JobFault): JobStatus {
   const cause = truncate(`${job.status}: ${job.error ?? 'no details'}`);
   const { cost } = usageIn(job);
@@ -58,7 +58,7 @@ function ended(job: Job, fault: JobFault): JobStatus {
   return { kind: 'failed', ...fault, cause, billed, ...costIn(job) };
 }
 
-/** In USD. With the operator's own key of a vendor, it leaves out what that vendor charges. */
+/** In USD. Empty if a job used the operator's own key of a vendor, whose charge is not included. */
 function costIn(job: Job): { cost?: JobCost } {
   const { cost, is_byok: isOwnKey } = usageIn(job);
   const isWhole = typeof cost === 'number' && cost >= 0 && isOwnKey !== true;

@@ -70,7 +70,7 @@ function vendorModel(model: Static<typeof ModelSchema>): VendorModel {
   };
 }
 
-/** Models that take videos are assumed to take them as references: the list does not say what for. */
+/** Assumes that a model takes videos as references: the list only says that it takes them. */
 function modesOf({
   supported_frame_images: frames,
   input_modalities: inputs,

@@ -5,7 +5,7 @@ import { createCallbackReader, type Delivery } from '../kit/signing-keys.ts';
 import type { Callback } from '../provider.ts';
 import type { OpenRouterSettings } from './settings.ts';
 
-/** The object of an event that describes the job. */
+/** Where an event has the job's id. */
 const EVENT = { within: 'data', idField: 'id' };
 
 /**

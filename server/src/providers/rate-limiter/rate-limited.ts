@@ -21,7 +21,7 @@ const SHARE_OF_FIND_RATE = 0.75;
 /** A submit is sent within 5 s of its record (`attempts/attempts.ts`); 1 s is for connecting. */
 const MAX_WAIT_SECONDS = 4;
 
-/** Workers claim, twice a second, as many polls as have free turns within this time. */
+/** Twice a second, workers claim as many polls as there are free turns within this time. */
 const NEAR_READ_SECONDS = 1;
 
 /**

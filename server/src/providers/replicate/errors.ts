@@ -34,8 +34,8 @@ export function replicateCause({ status, body }: JsonResponse): string {
 const MEDIA_FIELD = /^input\.(image|last_frame_image|reference_images|reference_videos)(\.\d+)?$/;
 
 /**
- * The outcome of a create whose response has no id. A 422 about anything except the input (the
- * version, the webhook's address) is about the configuration.
+ * The outcome of a create whose response has no id. A 422 about anything but the input, such as the
+ * version or the webhook's address, is about the configuration.
  */
 export const replicateRefusal = refusals({
   errorIn: replicateErrorIn,

@@ -49,7 +49,7 @@ export function createReplicate(settings: ReplicateSettings, deps: RemoteDeps): 
 const CANCEL_AFTER_SECONDS = 3600;
 
 /**
- * 3,000 calls a minute that are not creates; results are deleted after an hour.
+ * Reads and finds share 3,000 calls a minute, besides creates. Results are deleted after an hour.
  * Source: Replicate docs, rate limits and data retention.
  */
 function capabilitiesOf({ listLagSeconds }: ReplicateSettings): Capabilities {

@@ -30,7 +30,7 @@ export async function readPrediction(account: Replicate, jobId: string): Promise
   }
 }
 
-/** Replicate shows an ended prediction unchanged. Source: Replicate docs, cancel a prediction. */
+/** An ended prediction is returned unchanged. Source: Replicate docs, cancel a prediction. */
 export async function cancelPrediction(account: Replicate, jobId: string): Promise<CancelOutcome> {
   const response = await account.api.request('POST', `${urlOf(account, jobId)}/cancel`);
   const status = predictionIn(response)?.status;

@@ -26,8 +26,8 @@ const PAGE_ROWS = 100;
 /**
  * Finds an attempt's job among the predictions that were created around its submit: by its mark, or
  * by its likeness. Absence is weak, unless an operator has configured how soon the list shows every
- * prediction and each listed prediction is certainly another one. (After an hour, Replicate removes
- * what was sent.)
+ * prediction, and each listed prediction is certainly another one. (That may be unknown after an
+ * hour, when Replicate removes what was sent.)
  * Source: Replicate docs, predictions list and data retention.
  * @throws Error when the list can't be read to its end
  */
@@ -93,7 +93,7 @@ function firstPage(account: Replicate, { sentBetween }: FindJobInput): string {
   return url.href;
 }
 
-/** The token is sent to the configured host only, wherever the link to the next page leads. */
+/** Refuses a link to another host, because the token is sent to the configured host only. */
 function nextPage(account: Replicate, next: string): string {
   const base = new URL(account.baseUrl);
   const url = new URL(next, base);

@@ -14,9 +14,9 @@ export function readReplicateSettings(env: Environment) {
     webhookSecret: webhookSecret(env, 'REPLICATE_WEBHOOK_SECRET'),
     models: readModels(env, 'REPLICATE', REPLICATE_MODELS),
     /**
-     * Seconds after which the list shows every new prediction, if an operator knows: then one that
-     * is not listed does not exist. Infinite: absence is always weak, because Replicate does not
-     * promise how soon the list shows a prediction.
+     * Seconds after which the list shows every new prediction, if an operator knows: from then on,
+     * a prediction that is not listed does not exist. Infinite: absence is always weak, because
+     * Replicate does not promise how soon the list shows a prediction.
      */
     listLagSeconds: read(env, 'REPLICATE_LIST_LAG_SECONDS', '')
       ? number(env, 'REPLICATE_LIST_LAG_SECONDS', 0)

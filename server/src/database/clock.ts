@@ -9,7 +9,7 @@ export const readClockMs = queryValue<[], number>(
   Number.NaN,
 );
 
-/** In between, the clocks drift by a few milliseconds at most. */
+/** The pause between comparisons, in which the clocks drift by a few milliseconds at most. */
 const COMPARE_SECONDS = 60;
 
 /** A clock, in milliseconds since 1970, that follows the database's without a query per read. */

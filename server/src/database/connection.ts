@@ -13,7 +13,7 @@ pg.defaults.password = (connection?: Parameters<typeof pgpass>[0]) =>
 const CONNECT_SECONDS = 3;
 /** The server's limit on a statement, unless the caller sets another one. */
 export const STATEMENT_SECONDS = 3;
-/** The client waits longer than the server's limit, to give up only if the server is silent. */
+/** The client waits this much longer than the server's limit, and gives up only on silence. */
 export const MARGIN_SECONDS = 1;
 /** The server ends a transaction whose client sends nothing for this long, to free its locks. */
 const IDLE_IN_TRANSACTION_SECONDS = 5;
@@ -43,7 +43,7 @@ export class Connection extends pg.Client {
       ...config,
       types,
       connectionTimeoutMillis: CONNECT_SECONDS * 1000,
-      // Sent in the startup packet, which a pooler refuses.
+      // It is sent in the startup packet, and a pooler refuses the connection because of it.
       ...(isPooled ? {} : { idle_in_transaction_session_timeout: idle }),
       keepAlive: true,
       keepAliveInitialDelayMillis: 5000,
@@ -80,7 +80,7 @@ const SESSION = `select
 
 /**
  * Applies the settings of a new connection. Through a pooler they would leak to the next client, so
- * there a statement only proves that the server responds: a pooler connects without one.
+ * there an empty statement only proves that Postgres responds: a pooler connects even without it.
  */
 export async function prepareConnection(
   client: pg.Client,
@@ -91,8 +91,8 @@ export async function prepareConnection(
 }
 
 /**
- * SQL that makes `public` the only schema: one before it may have tables with our names. A URL with
- * a search path (`options=-c search_path=...`) keeps it.
+ * SQL that makes `public` the only schema: another one in the search path may have tables with our
+ * names. A URL that sets a search path (`options=-c search_path=...`) keeps it.
  */
 export function searchPath(url = ''): string {
   const options = URL.parse(url)?.searchParams.get('options') ?? '';
@@ -119,7 +119,7 @@ export async function withinSeconds<T>(
     late = new NoResponse(`the database did not respond within ${seconds} s`);
     client.connection.stream.destroy(late);
   };
-  // A process that was suspended first reads what has arrived in the meantime.
+  // A process that was suspended gets 50 ms to read what has arrived in the meantime.
   const timer = setTimeout(() => setTimeout(giveUp, 50), seconds * 1000);
   try {
     return await response;

@@ -47,7 +47,7 @@ type ParametersOf<Text, Found = never> = Text extends `${string}:${infer Rest}`
     : ParametersOf<Rest, Found | Exclude<NameAt<Rest>, ''>>
   : Found;
 
-/** A statement with named parameters such as `:name`, which the type checks. */
+/** A statement with named parameters such as `:name`. The type checks that all are given. */
 export function namedStatement<const Text extends string>(name: string, text: Text) {
   const names = new Set<string>();
   const positional = text.replace(/(?<!:):([a-z]\w*)/gi, (_match, parameter: string) => {
@@ -120,7 +120,7 @@ export function openDatabase(options: {
 const SNAPSHOT = `begin isolation level repeatable read read only; set local statement_timeout = 0;
   set local idle_in_transaction_session_timeout = 0`;
 
-/** Connections that broke: a statement that fails on one is not the cause. */
+/** Connections that broke. A statement that fails on one of them did not cause its failure. */
 const broken = new WeakSet<object>();
 
 /** A connection, and how long its statements wait for their responses; undefined: forever. */

@@ -75,7 +75,7 @@ const ADVANCE = namedStatement(
    returning epoch::text as epoch, beat`,
 );
 
-// Any difference is examined in a transaction.
+// If it changes no row, `advanceMark` looks for the difference in a transaction.
 const ADVANCE_UNCHANGED = namedStatement(
   'mark_advance_unchanged',
   `update database_marks set beat = beat + 1

@@ -11,7 +11,7 @@ import {
 
 /** How long work waits for a connection when all are in use. */
 const WAIT_SECONDS = 8;
-/** A new connection costs the server a process that rereads the catalogue and replans statements. */
+/** Long: a new connection costs the server a process that rereads the catalogue and replans. */
 const IDLE_SECONDS = 300;
 /** How much work may wait for a connection (decisions/0013). */
 const MAX_WAITING = 5000;

@@ -8,7 +8,7 @@ import { textOf } from './pool.ts';
 const OLDEST_VERSION = 15;
 const NEWEST_VERSION = 18;
 
-/** Used nowhere else, so a server that reports this value got it from here. */
+/** A statement timeout that nothing else sets: a session that reports it has got it from us. */
 const PROBE_SECONDS = 11;
 const CONNECT_SECONDS = 10;
 
@@ -69,7 +69,7 @@ async function readRow<Row extends object>(
   let client: pg.Client | undefined;
   try {
     client = new pg.Client({
-      connectionString: url, // parsed here: it may name a missing certificate file
+      connectionString: url, // throws here if it names a missing certificate file
       connectionTimeoutMillis: CONNECT_SECONDS * 1000,
       query_timeout: CONNECT_SECONDS * 1000, // a pooler accepts connections without a server
       ...(statementSeconds === undefined ? {} : { statement_timeout: statementSeconds * 1000 }),
@@ -137,7 +137,7 @@ const readSession = query<[], { name: string; setting: string }>(
    order by name`,
 );
 
-/** For sessions behind a pooler, which the service can't set. @throws UsageError */
+/** Checks sessions behind a pooler, whose settings the service can't set. @throws UsageError */
 export async function requireSessionSettings(db: Database, allowsVolatile: boolean): Promise<void> {
   const problems = (await readSession(db)).flatMap(({ name, setting }) => {
     const expected = expectedSetting(name, setting, allowsVolatile);

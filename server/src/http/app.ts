@@ -178,14 +178,14 @@ function patternOf(url: string): RegExp {
 
 type Ajv = Parameters<NonNullable<NonNullable<FastifyServerOptions['ajv']>['onCreate']>>[0];
 
-/** A function compiled by Ajv; it keeps the errors of its last call beside it. */
+/** A function compiled by Ajv. Its property `errors` has the errors of its last call. */
 interface Validate extends Pick<ReturnType<Ajv['compile']>, 'errors'> {
   (data: unknown): unknown;
 }
 
 /**
- * Compiles each schema on first use: all of them would take a fifth of the CPU of a start. One that
- * has models is compiled again after the catalog has changed.
+ * Compiles each schema on first use: compiling all would take a fifth of the CPU time of a start. A
+ * schema that lists models is compiled again after the catalog has changed.
  */
 function compileWhenUsed(ajv: Ajv, catalog: AppDeps['catalog']): void {
   const compile: (schema: object) => Validate = ajv.compile.bind(ajv);

@@ -19,7 +19,7 @@ export function createConnections() {
   /** The latest request of each connection, and its response. */
   const newest = new WeakMap<Socket, Exchange>();
 
-  /** Responds with the envelope to bytes that are not an HTTP request. */
+  /** Responds with an error envelope to bytes that are not an HTTP request, and closes. */
   function refuse(socket: Socket): void {
     socket.write(malformedResponse());
     lingering.close(socket);
@@ -147,7 +147,7 @@ declare module 'fastify' {
 /**
  * Ends requests whose body takes longer than their route allows: Node has one limit for all routes.
  * @param refuse responds and closes the connection. Not called while an earlier request of the
- *   connection awaits its response, for which the client would mistake this one.
+ *   connection awaits its response: the client would mistake the refusal for that response.
  */
 export function limitBodyTime(app: FastifyInstance, refuse: (socket: Socket) => void): void {
   app.addHook('onRequest', (request, reply, done) => {

@@ -39,8 +39,8 @@ export type Child = ReturnType<typeof startChild>;
 
 /**
  * Starts a script in a process without our environment variables, except the compile cache, so that
- * untrusted bytes never share a process with secrets. It ends with its parent, even a killed one,
- * because its standard input closes. A process group of its own keeps a Ctrl-C from ending it.
+ * untrusted bytes never share a process with secrets. It ends with its parent, even if that is
+ * killed: its standard input closes. A process group of its own keeps a Ctrl-C from ending it.
  */
 export function startChild({ script, nodeFlags = [] }: ChildProgram) {
   const child = spawn(process.execPath, [...nodeFlags, fileURLToPath(script)], {

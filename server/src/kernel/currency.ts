@@ -11,9 +11,9 @@ export interface MoneyUnits {
 const COMMON: MoneyUnits = { perWhole: 100, step: 1, decimals: 2 };
 
 /**
- * The currencies that differ, from https://docs.stripe.com/currencies, which is neither ISO 4217
- * nor what Intl says: HUF and TWD, which Stripe pays out without decimals, and COP, IDR and PKR are
- * charged with two.
+ * The currencies that differ, from https://docs.stripe.com/currencies. Stripe follows neither ISO
+ * 4217 nor Intl: it charges COP, IDR and PKR with two decimals, and also HUF and TWD, which it pays
+ * out without decimals.
  */
 const DIFFERENT: [string, MoneyUnits][] = [
   [

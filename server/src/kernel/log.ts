@@ -62,7 +62,7 @@ function uncork(): void {
 
 process.on('exit', uncork);
 
-// Each character also percent-encoded, once or repeatedly.
+// These match their characters as they are, or percent-encoded once or repeatedly.
 const EQUALS = '(?:=|%(?:25)*3D)';
 const SLASH = '(?:/|%(?:25)*2F)';
 const BEFORE_NAME = '(?:[?&]|%(?:25)*(?:3F|26))';

@@ -69,7 +69,7 @@ async function removeLeftovers(root: string): Promise<void> {
   }
 }
 
-/** Bytes per write: each write is a call to a thread. */
+/** Bytes per write. Large, because each write is a call to a thread. */
 const WRITE_BYTES = 256 * 1024;
 
 /** Writes a stream to a new private file with flat memory. @returns its size in bytes */
@@ -104,7 +104,7 @@ async function writeAll(file: FileHandle, parts: Uint8Array[], bytes: number): P
   if (bytesWritten < bytes) await file.writeFile(Buffer.concat(parts).subarray(bytesWritten));
 }
 
-/** Collecting takes about a millisecond. */
+/** Received bytes between two collections, each of which takes about a millisecond. */
 const COLLECT_BYTES = 8 * 2 ** 20;
 
 type CollectGarbage = (options?: { type: 'minor' }) => void;
@@ -113,7 +113,7 @@ let collect: CollectGarbage | undefined;
 let receivedBytes = 0;
 
 /**
- * Collects young garbage after so many received bytes. The collector alone waits for 64 MB or more
+ * Collects young garbage after COLLECT_BYTES. By itself, the collector waits for 64 MB or more
  * of dead buffers, since it sees only the small objects that own them.
  */
 function countReceived(bytes: number): void {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Repeats a read until it finds something, or once more when the signal aborts. */
+/** Repeats a read until it finds something. When the signal aborts, reads one last time. */
 export async function untilFound<Found>(
   { pauseSeconds, signal }: { pauseSeconds: number; signal: AbortSignal },
   read: () => Promise<Found | undefined>,

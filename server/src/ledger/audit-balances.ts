@@ -73,10 +73,10 @@ const CHUNK = statement(
 );
 
 /**
- * Checks that the transfers of each balance add up to it, and that each stored balance results from
- * it and the earlier ones. A balance's transfers are read in id order, a chunk at a time. Those
- * read never change, and none can appear before them: a transfer gets its id while its transaction
- * locks the balance's row. The last ones are read in one snapshot with the balance.
+ * Checks that the transfers of each balance add up to it, and that the balances stored with a
+ * transfer result from it and the earlier ones. A balance's transfers are read in id order, in
+ * chunks. They never change, and none can appear before one that was read: a transfer gets its id
+ * while its transaction locks the balance's row. The last chunk and the balance share a snapshot.
  */
 export async function auditBalances(
   db: Pick<Database, 'snapshot'>,

@@ -38,7 +38,7 @@ const endOfPage = queryFirst<
    from (select id from ledger_transfers where id > $1 order by id limit $2) page`,
 );
 
-/** The same for the transfers. `after`: the last one before the page. */
+/** Like {@link inPages}, for transfers. A page has the ids above `after`, up to `through`. */
 export async function inPagesOfTransfers(
   db: Pick<Database, 'snapshot'>,
   size: number,

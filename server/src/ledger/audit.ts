@@ -122,7 +122,7 @@ const LOT_PAGE = statement(
   'select name from ledger_lots where name > $1 order by name limit $2',
 );
 
-/** All rules of lots cover what the lots contain so far (`lots_through`). */
+/** Checks the lots. They contain the transfers up to `lots_through`: the rules cover only those. */
 async function auditLots(
   db: Pick<Database, 'snapshot'>,
   pageSize: number,

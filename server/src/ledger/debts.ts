@@ -122,7 +122,7 @@ async function book(
     { source: 'debt', credits: credits - available },
   ] as const;
   for (const [index, part] of parts.filter((one) => one.credits > 0).entries()) {
-    // The first part always has the first reference, so two clawbacks can't share one.
+    // The first part is always called `clawback`, so two clawbacks can't share a reference.
     const name = index === 0 ? 'clawback' : 'debt';
     await transfer(tx, { ...shared, ...part, reference: `${name}:${reference}` });
   }

@@ -168,7 +168,7 @@ async function isBooked(db: Database, move: Transfer): Promise<boolean> {
   throw new UsageError(`reference ${JSON.stringify(move.reference)} was used with other values`);
 }
 
-/** Zero if it has no balances. */
+/** The recorded balances of an account; zero where it has none. */
 export async function balances(
   db: Queryable,
   accountId: string,

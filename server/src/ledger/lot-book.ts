@@ -55,12 +55,12 @@ export function openLotBook(lots: readonly Lot[]) {
   };
 }
 
-/** The task that a reference names, with the kind of credits if they are promotional. */
+/** What a reference names after its first colon: a task, with the kind of credits unless paid. */
 export function taskOf({ reference }: Pick<LoggedTransfer, 'reference'>): string {
   return reference.slice(reference.indexOf(':') + 1);
 }
 
-/** The same transfers in the same order always give the same lots (decisions/0018). */
+/** Applies one transfer. The same ones in the same order give the same lots (decisions/0018). */
 export function applyTransfer(book: LotBook, transfer: LoggedTransfer): void {
   const { reason, source, expires_at: expiresAt } = transfer;
   if (reason === 'capture' || reason === 'refund') settleLots(book, transfer);
@@ -111,8 +111,8 @@ interface CreditSource {
 }
 
 /**
- * Lots by expiry, then credits that do not expire. An expiry takes its own lot; a clawback begins
- * with the grant that it takes back.
+ * Where a transfer takes its credits: from lots by expiry, then from credits that do not expire. An
+ * expiry takes its own lot; a clawback begins with the grant that it takes back.
  */
 function sourcesOf(book: LotBook, transfer: LoggedTransfer): CreditSource[] {
   const lots = [...book.lots.values()].filter(({ available }) => available > 0).sort(byExpiry);

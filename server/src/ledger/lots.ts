@@ -241,8 +241,8 @@ const DUE = statement(
 );
 
 /**
- * Safe in several processes. Without it, each balance would still be brought up to date before its
- * next reserve.
+ * Brings all due balances up to date; several processes may do so at once. Without it, a balance
+ * would still be brought up to date before its next reserve.
  * @returns how many balances were brought up to date
  */
 export async function bringDueUpToDate(deps: { db: Database; log: Log }): Promise<number> {

@@ -29,8 +29,8 @@ export interface Reservation {
 type Wanted = Array<Pick<Reservation, 'accountId' | 'spends'>>;
 
 /**
- * How many credits are promotional; ApiError `insufficient_credits`; or, with `skip` only,
- * `unsettled`: the balance is out of date, or locked by another transaction.
+ * A reservation's result: how many credits are promotional; ApiError `insufficient_credits`; or,
+ * with `skip` only, `unsettled`: the balance is out of date, or locked by another transaction.
  */
 export type Reserved = { promotionalCredits: number } | ApiError | 'unsettled';
 
@@ -109,7 +109,7 @@ interface Balance {
   is_behind: boolean;
 }
 
-// All code uses this order, so that two transactions with several balances can't deadlock.
+// All code locks in this order, so that two transactions with several balances can't deadlock.
 const LOCK = `select account_id, kind, available,
      debt > 0 or coalesce(lots_due_at <= clock_now(), false) as is_behind
    from ledger_balances where account_id = any($1) and kind = any($2)
@@ -123,7 +123,7 @@ async function lockFree(tx: Transaction, wanted: Wanted): Promise<Map<string, Ba
 }
 
 async function lockUpToDate(tx: Transaction, wanted: Wanted): Promise<Map<string, Balance>> {
-  // The website makes test tasks for accounts without a test key.
+  // The website makes test tasks even for accounts that never had a test key or test balance.
   const testers = wanted.filter(({ spends }) => spends === 'test');
   for (const accountId of new Set(testers.map((one) => one.accountId))) {
     await openTestBalance(tx, accountId);

@@ -64,7 +64,7 @@ interface Period {
 /** Brings the balances up to date and reads their movements, kind by kind, oldest first. */
 export async function openStatement(db: Database, accountId: string, period: Period) {
   for (const kind of period.kinds) {
-    if (kind === 'test') continue; // never out of date, and not every account has them
+    if (kind === 'test') continue; // it is never out of date, and not every account has one
     await db.transaction((tx) => bringUpToDate(tx, { accountId, kind }));
   }
   const totals = period.kinds.map((kind): KindTotals => {
@@ -134,7 +134,7 @@ async function* readRows(db: Queryable, accountId: string, kind: BalanceKind): A
   }
 }
 
-/** Its `id` is the cursor. */
+/** A movement of a page. The next page begins `before` the last one's `id`. */
 export interface PagedMovement extends Omit<Movement, 'reserved_after' | 'debt_after'> {
   id: number;
 }

@@ -157,7 +157,7 @@ export async function transferAll(tx: Queryable, moves: Transfer[]): Promise<Boo
   });
 }
 
-/** The sides of an adjustment by this many credits, which is not 0. */
+/** The sides of an adjustment by this many credits, not 0; a negative number takes credits. */
 export function adjustment(credits: number) {
   const sides =
     credits > 0

@@ -14,7 +14,7 @@ const ADD = namedStatement(
   `insert into mails (id, account_id, subject, text) values (:id, :accountId, :subject, :text)`,
 );
 
-/** At least once: a worker sends it after the commit, even if this process dies. */
+/** Stores a mail. A worker sends it after the commit, at least once, even if this process dies. */
 export async function mailOwner(
   tx: Transaction,
   mail: { accountId: string; subject: string; text: string },
@@ -59,7 +59,7 @@ export interface OutboxDeps {
   emailOf(accountId: string): Promise<string | undefined>;
 }
 
-/** Safe in several processes at once. */
+/** Sends the mails that are due. Several processes may do so at once. */
 export async function sendDueMails(deps: OutboxDeps): Promise<void> {
   for (;;) {
     const taken = await take(deps.db);

@@ -8,7 +8,7 @@ import {
 import { type Codec, CodecContext, Dictionary, Frame, type Packet, type Stream } from 'node-av/lib';
 import { type DecodedFrames, RefusedMedia } from './measurement.ts';
 
-/** The smallest supported machine has two cores. Keyframes are few: a second thread costs more. */
+/** The smallest supported machine has two cores. Keyframes are too few for a second thread. */
 const THREADS: Record<DecodedFrames, number> = { all: 2, keyframes: 1 };
 
 interface DecoderOptions {
@@ -42,7 +42,7 @@ export async function openDecoder(options: DecoderOptions) {
   return {
     codec: options.codec.name ?? 'unknown',
     // Synchronous: the process does nothing else, and a turn of the event loop for each packet and
-    // each frame takes longer than a small frame.
+    // each frame takes longer than decoding a small frame.
     /** Decodes one packet (null: the end of the stream) and calls `onFrame` with each frame. */
     decode(packet: Packet | null, onFrame: (frame: Frame) => void) {
       requireSuccess(context.sendPacketSync(packet));
@@ -80,8 +80,8 @@ export function displayedSize(frame: Frame, aspect: number): { width: number; he
 }
 
 /**
- * The turn of a frame, 0 to 3, by its display matrix: nine 32-bit numbers, 16.16 fixed point, native
- * byte order (FFmpeg's libavutil/display.h).
+ * The quarter turns (0 to 3) of a frame, by its display matrix: nine 32-bit numbers, 16.16 fixed
+ * point, native byte order (FFmpeg's libavutil/display.h).
  */
 export function quarterTurns(frame: Frame): number {
   const matrix = frame.getSideData(AV_FRAME_DATA_DISPLAYMATRIX);

@@ -37,7 +37,7 @@ export interface MeasureOptions {
 interface MeasurerOptions {
   scratch: ScratchDirectory;
   concurrency?: number;
-  /** For one file, from the start of its child process. */
+  /** For one file, from when its child process gets it. */
   timeoutSeconds?: number;
   memoryBytes?: number;
 }

@@ -37,7 +37,7 @@ const EXPLANATIONS: Record<RefusalReason, string> = {
   decode_too_large: 'The file needs too much memory to decode.',
 };
 
-/** Replaces the reason's usual sentence, and names the bound that was exceeded. */
+/** `explanation` replaces the reason's usual sentence; `limit` is the bound that was exceeded. */
 interface RefusalDetails {
   explanation?: string;
   limit?: number;

@@ -18,7 +18,7 @@ export interface Action {
 export interface ActionTarget {
   /** An id, such as an account's or an order's, the name of a provider, or `database`. */
   target: string;
-  /** More about the change, without secrets and personal data. */
+  /** More about the change, without secrets or personal data. */
   details?: object;
 }
 
@@ -76,7 +76,7 @@ const LIST = namedStatement(
    order by id desc limit :limit`,
 );
 
-/** Recorded actions, newest first. `after`: only those before the action with this id. */
+/** Recorded actions, newest first. `after`: only those older than the action with this id. */
 export function listActions(
   db: Queryable,
   filter: { target?: string | undefined; after?: number | undefined; limit: number },

@@ -20,7 +20,7 @@ import { eraseOf as eraseWebhooks } from '../webhooks/endpoints.ts';
 import { type Action, performAction } from './actions.ts';
 import { dueDeletions } from './listings/due-deletions.ts';
 
-/** What each room has to erase. The e-mail address is needed until the sign-in is erased. */
+/** What each room erases, in this order: erasing the sign-in still needs the e-mail address. */
 const ROOMS = [
   eraseBilling,
   eraseSignIn,

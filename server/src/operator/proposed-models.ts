@@ -6,12 +6,12 @@ import {
   type VendorModel,
 } from '../catalog/proposed-model.ts';
 
-/** Without a price, which the operator has to write there: until then `models set` refuses it. */
+/** Stands where the operator has to write a price: until then, `models set` refuses the command. */
 const NO_PRICE = 'CREDITS';
 
 /**
  * The commands that would add a provider's models to the catalog and route them to a connection.
- * Models that are there keep their title, prices and state.
+ * Models that are in the catalog already keep their title, prices and state.
  */
 export function proposeModels(vendors: VendorModel[], connection: string, catalog: Catalog) {
   const reserved = catalog.models
@@ -72,7 +72,7 @@ function commandLine(words: string[], options: Record<string, string> = {}): str
   return ['npx', '--no-install', 'framewright', ...words, ...given].map(quoted).join(' ');
 }
 
-/** As one word of a shell: the texts of providers are not trusted. */
+/** Makes a text one word for a shell, because the texts of providers are not trusted. */
 function quoted(text: string): string {
   const plain = text.replaceAll(/\p{Cc}/gu, ' ');
   return /^[\w.,:=/-]+$/.test(plain) ? plain : `'${plain.replaceAll("'", "'\\''")}'`;

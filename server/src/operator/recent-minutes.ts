@@ -91,7 +91,7 @@ function newMinute(at: number) {
   };
 }
 
-/** In microseconds, up to an hour. */
+/** A histogram of microseconds, up to an hour. */
 function durations(): RecordableHistogram {
   return createHistogram({ lowest: 1, highest: 3_600_000_000, figures: 1 });
 }

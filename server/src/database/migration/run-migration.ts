@@ -5,7 +5,7 @@ import { BATCH, BUILD_INDEX, type MigrationFile, statementsOf } from './migratio
 
 export interface RunSettings {
   report: (text: string) => void;
-  /** How long one try may wait for a lock. Requests for the same table wait as long. */
+  /** How long one try may wait for a lock. Requests for the same table wait behind it. */
   lockMs: number;
   pauseMs: number;
   patienceMs: number;
@@ -57,7 +57,7 @@ async function runAlone(client: pg.Client, file: MigrationFile, settings: RunSet
     const index = BUILD_INDEX.exec(text)?.[1];
     if (index !== undefined) await buildIndex(client, { index, text, settings });
     else if (BATCH.test(text)) await repeat(client, text, settings);
-    // Takes a lock that no reader and no writer waits for, so it may wait as long as it needs.
+    // The others take locks that no reader and no writer waits for, so they may wait without limit.
     else await client.query(text);
   }
   await recordApplied(client, file);

@@ -102,7 +102,7 @@ function webHeaders(headers: Record<string, unknown>): Headers {
   return new Headers(kept.map(([name, value]) => [name, String(value)]));
 }
 
-/** The request as the MCP server takes it, with its body already read. */
+/** The request for the MCP server, which gets the body separately, already parsed. */
 function webRequest({ url, headers }: FastifyRequest, { raw }: FastifyReply): Request {
   const gone = new AbortController();
   raw.once('close', () => gone.abort());

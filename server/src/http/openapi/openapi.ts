@@ -11,8 +11,8 @@ import { exampleErrors } from './example-errors.ts';
 import { LINKS } from './links.ts';
 
 /**
- * Builds the OpenAPI document of all endpoints, without a database or a running service, with the
- * models that a catalog offers at a time.
+ * Builds the OpenAPI document of all endpoints, with the models that a catalog offers at the given
+ * time. Needs no database and no running service.
  */
 export async function describePublicApi(catalog: Catalog, at: Date): Promise<object> {
   const app = fastify();

@@ -10,8 +10,8 @@ const ORDER_KINDS = ['pack', 'reload', 'invoice'];
 const ENDPOINT_STATES = ['sound', 'failing', 'disabled'];
 
 /**
- * The figures of a gauge; the member of each row that is its value (the others are labels); and the
- * values of a single label that are always exported, as 0 without a row, because an alert on a
+ * The figures of a gauge, and the member of each row that is its value. A gauge with one label may
+ * list the label's values: each is always exported, as 0 without a row, because an alert on a
  * missing series never fires.
  */
 type Reading = {

@@ -76,7 +76,7 @@ const MEANINGS = {
   503: 'Temporarily unavailable or uncertain. Retry only with the same Idempotency-Key.',
 };
 
-/** Its schema is named after the codes, such as NotFoundError. */
+/** The schema of an error with one of these codes, named after them, such as NotFoundError. */
 function errorWith(codes: string[]) {
   const words = codes.join('_').split('_');
   const name = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('');

@@ -9,7 +9,7 @@ export function readIsoTime(text: string): Date | undefined {
   return Number.isNaN(moment.getTime()) ? undefined : moment;
 }
 
-/** JavaScript reads 2030-02-31 as March 3. */
+/** Whether the day exists: JavaScript reads 2030-02-31 as March 3. */
 function isDay(day: string): boolean {
   const midnight = new Date(`${day}T00:00:00Z`);
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
@@ -20,7 +20,7 @@ const OF_POSTGRES = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?[+-]\d\d:\d\d$/;
 
 /**
  * A row that Postgres wrote as JSON, its times in RFC 3339 with milliseconds and Z, as `Date`
- * writes them. Values within its columns stay as they are.
+ * writes them. Times inside the JSON value of a column stay as they are.
  */
 export function withIsoTimes<Row extends object>(row: Row): Row {
   const columns = Object.entries(row).map(([name, value]) => {

@@ -25,7 +25,8 @@ interface SourceFile {
   path: string;
   /**
    * Who made the file. Files of different sources never share a child: a file that takes over its
-   * child can only falsify measurements of the same source. Without one, the child ends.
+   * child can only falsify measurements of the same source. Without a source, its child is not
+   * used again.
    */
   source: string | undefined;
 }
@@ -47,7 +48,7 @@ interface DecodeChild {
 
 interface ChildrenOptions {
   scratch: Pick<ScratchDirectory, 'withFolder'>;
-  /** Makes a child's flags for its folder. */
+  /** The program of a child that reads from this folder. */
   programFor(folder: string): ChildProgram;
 }
 
@@ -57,7 +58,7 @@ interface ChildrenOptions {
  */
 export function createDecodeChildren(options: ChildrenOptions) {
   const idle = new Map<DecodeChild, NodeJS.Timeout>();
-  /** How many children of a source start or work, and until when its next file is expected. */
+  /** How many children of a source start or work; below, until when its next file is expected. */
   const busy = new Map<string | undefined, number>();
   const expected = new Map<string, number>();
   let isClosed = false;
@@ -136,7 +137,7 @@ export function createDecodeChildren(options: ChildrenOptions) {
       const opening = whileBusy(source, async () => keep(await open(options, source)));
       opening.catch(() => {}); // the next file starts a child, and reports why it can't
     },
-    /** Ends idle children, which keep a stopping process alive, and busy ones later. */
+    /** Ends idle children, which keep a stopping process alive; busy ones end after their file. */
     async close() {
       isClosed = true;
       await Promise.all([...idle.keys()].map(endIdle));
@@ -160,7 +161,7 @@ async function open(
     const end = async () => {
       await child.end();
       ended.resolve();
-      await closed.catch(() => {}); // what can't be removed is a leftover of this process
+      await closed.catch(() => {}); // what is left here is removed once this process is gone
     };
     opened.resolve({ child, folder, source, files: 0, end });
     await ended.promise;

@@ -24,7 +24,8 @@ const FORMATS = {
 
 /**
  * Decodes all pixels of one still image, and refuses it for any error in them, even one that a
- * browser would hide. The decoder gets no metadata and no demuxer. Why not sharp: decisions/0063.
+ * browser would hide. The decoder gets no metadata, and no demuxer runs. Why not sharp:
+ * decisions/0063.
  * @throws RefusedMedia
  */
 export async function decodeImage(file: ByteSource, mediaType: ImageType): Promise<MediaFacts> {

@@ -47,12 +47,13 @@ export function pngLayout(bytes: Buffer): ImageLayout | null {
   };
 }
 
-/** Texts that may be packed: Pillow refuses a PNG with too much of them, and nobody needs them. */
+/** Text that may be compressed: Pillow refuses a PNG with too much of it, and nobody needs it. */
 const TEXT_CHUNKS = ['zTXt', 'iTXt'];
 
 /**
  * Whether a chunk beside the pixels may make FFmpeg, libpng or Pillow refuse the image: it is
- * unknown and critical, its checksum is wrong, or it is a text or a profile that does not unpack.
+ * critical, its checksum is wrong, it may be compressed text, or it is a profile that does not
+ * inflate.
  */
 function isFlawed(chunk: Chunk): boolean {
   const { type } = chunk;
@@ -95,7 +96,7 @@ function isSound({ bytes }: Chunk): boolean {
   return crc32(bytes.subarray(4, -4)) === bytes.readUInt32BE(bytes.length - 4);
 }
 
-/** Whether a PNG has the palette it needs, and data for each row: FFmpeg accepts one without. */
+/** Whether a PNG has the palette it needs, and data for each row. FFmpeg accepts one without. */
 export async function pngIsWhole({ pixels, width, height }: ImageLayout): Promise<boolean> {
   const chunks = chunksOf(pixels) ?? [];
   const header = chunks[0]?.data;

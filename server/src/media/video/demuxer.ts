@@ -26,9 +26,9 @@ import type { ByteSource } from '../byte-source.ts';
 import { openDecoder, requireSuccess } from '../decoder.ts';
 import { type DecodedFrames, PIXEL_BOUNDS, RefusedMedia, requirePixels } from '../measurement.ts';
 
-/** The demuxers. Each value has all of FFmpeg's names for one; it is the `format_whitelist`. */
+/** The demuxers, each with all of FFmpeg's names for it, as `format_whitelist` needs them. */
 const FORMATS = { mov: 'mov,mp4,m4a,3gp,3g2,mj2', matroska: 'matroska,webm' };
-/** The decoders that cameras, browsers and encoders need in these containers. Hundreds are off. */
+/** Decoders for what cameras, browsers and encoders write. FFmpeg's hundreds of others are off. */
 const CODECS = 'h264,hevc,libdav1d,vp8,vp9,mpeg4,mpeg2video,mjpeg,prores,h263';
 const STREAM_LIMIT = 16;
 const IO_BUFFER_BYTES = 64 * 1024;
@@ -98,8 +98,8 @@ export async function closeContainer(input: FormatContext): Promise<void> {
 const TURN_MS = 50;
 
 /**
- * Every packet of the given streams, in file order, in one reused object. Read in this thread: an
- * event loop turn takes longer than a packet.
+ * Every packet of the given streams, in file order, in one reused object. Packets are read in this
+ * thread: a turn of the event loop takes longer than reading one.
  */
 export async function* packets(input: FormatContext, streams: number[]): AsyncGenerator<Packet> {
   for (const stream of input.streams) {

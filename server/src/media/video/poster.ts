@@ -90,7 +90,7 @@ async function chooseIn(input: FormatContext): Promise<Buffer> {
   return await choice.picture();
 }
 
-/** The standard deviation of the brightness. Getters are slow: they call into FFmpeg's binding. */
+/** The standard deviation of the brightness. Getters are slow, so they stay out of the loop. */
 function brightnessDeviation(frame: Frame): number {
   const { width, height } = frame;
   const [plane] = frame.data ?? [];
@@ -139,7 +139,7 @@ function even(side: number): number {
   return Math.max(2, 2 * Math.round(side / 2));
 }
 
-/** The filters that undo so many quarter turns. */
+/** The filters that undo a rotation, by its number of quarter turns. */
 const UPRIGHT = [[], ['transpose=clock'], ['hflip', 'vflip'], ['transpose=cclock']];
 
 /**

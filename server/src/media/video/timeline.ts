@@ -1,4 +1,4 @@
-/** Caps the stated duration of the last frame, above what a reference video may last. */
+/** The last frame counts for at most this long, which is more than a reference video may last. */
 const LAST_FRAME_SECONDS = 60;
 
 /** Collects the times of frames or packets, in seconds of the stream's clock. */

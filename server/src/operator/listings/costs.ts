@@ -2,7 +2,7 @@ import { first, namedStatement, type Queryable } from '../../database/database.t
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { NEWEST_TERMS } from '../../routing/terms.ts';
 
-/** What costs are listed by, and the SQL of it (decisions/0066). */
+/** What costs can be grouped by, each with its SQL (decisions/0066). */
 const GROUPS = {
   day: `to_char(t.created_at at time zone 'utc', 'YYYY-MM-DD')`,
   model: `t.request->>'model'`,
@@ -13,11 +13,11 @@ const GROUPS = {
 export type CostGroup = keyof typeof GROUPS;
 export const COST_GROUPS = Object.keys(GROUPS) as CostGroup[];
 
-/** The jobs of ended tasks that cost the same currency. Amounts are decimals, in whole units. */
+/** A group's jobs of ended tasks that cost one currency. Amounts are decimals, in whole units. */
 export interface Costs {
   /** The day (UTC, when the task was created), or the name or id of what it is grouped by. */
   group: string;
-  /** null: no cost was reported, and no terms hold. */
+  /** null: no cost was reported, and no terms apply. */
   currency: string | null;
   tasks: number;
   /** Of completed videos. */
@@ -100,7 +100,7 @@ const OF_TASK = namedStatement(
   `with jobs as (${jobs(GROUPS.connection)} and t.id = :taskId), ${SUMS}`,
 );
 
-/** Its group is the connection. undefined: the task has not ended, had no job, or is a test. */
+/** A task's costs, by connection. undefined: it has not ended, had no job, or is a test. */
 export function costOfTask(
   db: Queryable,
   taskId: string,
@@ -109,7 +109,7 @@ export function costOfTask(
   return first<Costs>(db, OF_TASK, OF_TASK.values({ taskId, ...arraysOf(creditPrices) }));
 }
 
-/** The newest tasks of a day: a bounded number, because metrics read them with each scrape. */
+/** The newest tasks of the last day: a bounded number, because every scrape reads them. */
 const NEWEST = `(
   select id, request, phase, surface, credits, promotional_credits, job_cost, job_cost_currency,
     provider_billed, created_at from tasks
@@ -122,7 +122,7 @@ const NEWEST_COSTS = namedStatement(
    ${SUMS}`,
 );
 
-/** The margins and reported costs among the newest thousand tasks of a day, in whole units. */
+/** Margins, and how many costs differ from the terms, of the last day's newest thousand tasks. */
 export async function newestCosts(db: Queryable, creditPrices: ReadonlyMap<string, number>) {
   const values = NEWEST_COSTS.values(arraysOf(creditPrices));
   type Row = Omit<Costs, 'group'> & { group: { provider: string; model: string } };
@@ -154,7 +154,7 @@ export function listCosts(
     from?: Date | undefined | null;
     /** Exclusive. */
     until?: Date | undefined | null;
-    /** How far back without `from`. */
+    /** Without `from`, the period begins so many days ago. */
     days: number;
     /** What a credit is worth, by currency. */
     creditPrices: ReadonlyMap<string, number>;

@@ -28,7 +28,8 @@ const readLive = query<
    from tasks where due_at is not null group by phase`,
 );
 
-// The age counts from the first hold. Test tasks are held because their prompts ask for it.
+// The age counts from the first hold. Test tasks, held because their prompts ask for it, are not
+// counted.
 const readHeld = query<
   [],
   { cause: string; tasks: number; credits: number; oldest_seconds: number }
@@ -78,7 +79,7 @@ const readWorkers = query<[], { provider: string; workers: number }>(
    where ${IS_ALIVE} group by provider`,
 );
 
-/** Ages are in seconds. Cheap, because the indexes used have only live tasks and rare rows. */
+/** Ages are in seconds. It is cheap: the indexes it uses have only live tasks and rare rows. */
 export async function readTaskFigures(db: Queryable) {
   const [live, held, reconciled, orphans, losses, unserved, due, workers] = await Promise.all([
     readLive(db),

@@ -1,6 +1,6 @@
 import { query } from '../../database/database.ts';
 
-/** A kind of record that must be replayed by hand, and the time of the last one that is known. */
+/** What operators must repeat by hand after a restore, and the time of the last one on record. */
 export interface LastKnown {
   what: string;
   last_known: Date | null;

@@ -20,7 +20,7 @@ interface Counts {
   median_seconds: number | null;
 }
 
-// The lateral query is not flattened, so that it uses the index however small the table is.
+// `offset 0` keeps the lateral query apart, so that it uses the index however small the table is.
 const countAttempts = query<[], Counts>(
   'provider_recent_attempts',
   `with recent as materialized (

@@ -4,7 +4,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { FIRST_KEY, FIRST_REQUEST, pythonSample } from '../../console/src/samples.ts';
+import { FIRST_IDEMPOTENCY_KEY, FIRST_REQUEST, pythonSample } from '../../console/src/samples.ts';
 import { createAccount } from '../../server/src/accounts/accounts.ts';
 import { newWebhookSecret, signatureHeaders } from '../../server/src/webhooks/signature.ts';
 import { serveClientCases } from '../../server/test/clients/fault-cases.ts';
@@ -73,7 +73,7 @@ test('the Python that the website shows makes a video', skip, async () => {
   };
   const picture = { reference_image_urls: [await uploadedPicture(apiKey)] };
   const bodies = [
-    { ...FIRST_REQUEST, idempotency_key: FIRST_KEY },
+    { ...FIRST_REQUEST, idempotency_key: FIRST_IDEMPOTENCY_KEY },
     { ...small, mode: 'media-to-video', ...picture },
   ];
   for (const body of bodies) {

@@ -1,4 +1,9 @@
-import { FIRST_KEY, fwWords, pythonArguments, typeScriptObject } from '../src/samples.ts';
+import {
+  FIRST_IDEMPOTENCY_KEY,
+  fwWords,
+  pythonArguments,
+  typeScriptObject,
+} from '../src/samples.ts';
 import { EXAMPLE_IDS } from './contents.ts';
 import { exampleOf, type Operation } from './openapi.ts';
 
@@ -89,7 +94,7 @@ function typeScript(operation: Operation, method: string | undefined, given: Giv
     method === undefined
       ? [`'${operation.method}'`, `'${examplePath(operation.path)}'`, nested]
       : [...words, isPaged ? object.replaceAll(/,?\n */g, ' ') : object];
-  if (hasKey(operation)) all.push(`{ idempotencyKey: '${FIRST_KEY}' }`);
+  if (hasKey(operation)) all.push(`{ idempotencyKey: '${FIRST_IDEMPOTENCY_KEY}' }`);
   const call = `client.${method ?? 'request'}(${all.filter(Boolean).join(', ')})`;
   const shown = isDelete(operation) ? `await ${call};` : `console.log(await ${call});`;
   const line =
@@ -99,7 +104,11 @@ function typeScript(operation: Operation, method: string | undefined, given: Giv
 
 function pythonOf(operation: Operation, method: string, { fields, isPaged, isFile }: Given) {
   const words = [...idsOf(operation), ...(isFile ? [FILE] : [])].map((text) => `"${text}"`);
-  const named = Object.assign({}, fields, hasKey(operation) && { idempotency_key: FIRST_KEY });
+  const named = Object.assign(
+    {},
+    fields,
+    hasKey(operation) && { idempotency_key: FIRST_IDEMPOTENCY_KEY },
+  );
   const lines = words.map((word) => `        ${word},\n`).join('') + pythonArguments(named, 8);
   const isShort = Object.keys(named).length < 2;
   const inside = isShort ? lines.trim().replaceAll(/,\s*/g, ', ') : `\n${lines}    `;
@@ -122,7 +131,7 @@ function mcpArguments(operation: Operation, { fields, isFile }: Given) {
   const [id] = idsOf(operation);
   return Object.assign(
     {},
-    hasKey(operation) && { request_id: FIRST_KEY },
+    hasKey(operation) && { request_id: FIRST_IDEMPOTENCY_KEY },
     id && { task_id: id },
     isFile && { path: FILE },
     fields,
@@ -157,7 +166,7 @@ function curlOf(operation: Operation, { isFile }: Given): string {
   const parts = [
     `curl -s ${method === 'GET' || requestBody ? '' : `-X ${method} `}${address}`,
     security?.length !== 0 && '-H "Authorization: Bearer $FRAMEWRIGHT_API_KEY"',
-    hasKey(operation) && `-H "Idempotency-Key: ${FIRST_KEY}"`,
+    hasKey(operation) && `-H "Idempotency-Key: ${FIRST_IDEMPOTENCY_KEY}"`,
     isFile && '-H "Content-Type: image/png" --data-binary @first.png',
     example && `-H "Content-Type: application/json" \\\n  -d '${json}'`,
     requestBody && method !== 'POST' && `-X ${method}`,

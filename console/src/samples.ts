@@ -8,7 +8,7 @@ export const FIRST_REQUEST = {
 };
 
 /** An Idempotency-Key that the caller chose, so that a retry after a crash is safe. */
-export const FIRST_KEY = 'order-4711';
+export const FIRST_IDEMPOTENCY_KEY = 'order-4711';
 
 /** @param apiUrl with /api/v1 */
 function packageUrl(apiUrl: string, name: 'client' | 'cli' | 'python'): string {

@@ -8,7 +8,7 @@ import type { Provider } from '../src/providers/provider.ts';
 import { fingerprintOf } from '../src/requests/bodies.ts';
 import { type CreateDeps, type Created, taskCreator } from '../src/tasks/create/create.ts';
 import type { Binding, CheckedRequest } from '../src/tasks/create/new-task.ts';
-import { FREE } from '../src/tasks/lease.ts';
+import { UNLEASED } from '../src/tasks/lease.ts';
 import { TASK_COLUMNS, type Task } from '../src/tasks/task.ts';
 import { LEASE_SECONDS, moveNow } from '../src/tasks/transitions.ts';
 import { openWakeUps } from '../src/tasks/wake-ups.ts';
@@ -125,7 +125,7 @@ export async function claim(db: Database, taskId: string): Promise<Task | undefi
     db,
     `update tasks set lease = lease + 1,
        leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
-     where id = $1 and due_at <= clock_now() and ${FREE} returning ${TASK_COLUMNS}`,
+     where id = $1 and due_at <= clock_now() and ${UNLEASED} returning ${TASK_COLUMNS}`,
     [taskId],
   );
   return task;

@@ -70,7 +70,7 @@ const NEXT: Partial<Record<Kind, string>> = {
 };
 
 /** The refusal of a video that `fw` sent as an image, because its URL does not look like one. */
-const IS_NO_PICTURE = /^reference_image_urls\b.*not a still/;
+const VIDEO_SENT_AS_IMAGE = /^reference_image_urls\b.*not a still/;
 const ADD_SECONDS =
   'If it is a video, add its length in seconds to its address, such as https://example.com/clip#5.';
 
@@ -93,7 +93,7 @@ function failureOfCall(error: CallError): Failure {
   const isRefunded = code === 'invalid_request' && charged === 'refunded';
   const hasFailed = error.name === 'TaskFailedError' || isRefunded;
   const kind = hasFailed ? 'failed' : (KINDS[code] ?? (error.status ? 'unavailable' : 'other'));
-  const next = IS_NO_PICTURE.test(error.message) ? ADD_SECONDS : NEXT[kind];
+  const next = VIDEO_SENT_AS_IMAGE.test(error.message) ? ADD_SECONDS : NEXT[kind];
   const advice = { code, charged, retry, requestId, taskId, idempotencyKey };
   return new Failure(kind, error.message, { ...advice, ...(next && { next }) }, error);
 }

@@ -7,7 +7,11 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { publint } from 'publint';
 import { build as bundle } from 'vite';
-import { FIRST_KEY, FIRST_REQUEST, typeScriptSample } from '../../../console/src/samples.ts';
+import {
+  FIRST_IDEMPOTENCY_KEY,
+  FIRST_REQUEST,
+  typeScriptSample,
+} from '../../../console/src/samples.ts';
 import {
   type ClientCase,
   openClientCase,
@@ -122,7 +126,7 @@ test('the examples of the website make a video', async () => {
   const { apiKey: FRAMEWRIGHT_API_KEY, directUrl: FRAMEWRIGHT_BASE_URL } = opened;
   const env = { FRAMEWRIGHT_API_KEY, FRAMEWRIGHT_BASE_URL };
   const samples = [
-    typeScriptSample(FRAMEWRIGHT_BASE_URL, FIRST_REQUEST, FIRST_KEY),
+    typeScriptSample(FRAMEWRIGHT_BASE_URL, FIRST_REQUEST, FIRST_IDEMPOTENCY_KEY),
     typeScriptSample(FRAMEWRIGHT_BASE_URL, { prompt: `It's a "boat"\n\\`, duration: 4 }),
   ];
   await Promise.all(

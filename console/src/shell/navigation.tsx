@@ -24,7 +24,7 @@ export const DESTINATIONS: Destination[] = [
 ];
 
 /** Whether narrow windows show the page in their navigation. The account menu has the others. */
-function isOnPhone({ href }: Pick<Destination, 'href'>): boolean {
+function isInNarrowNavigation({ href }: Pick<Destination, 'href'>): boolean {
   return href !== '/webhooks';
 }
 
@@ -39,7 +39,10 @@ export function TopNavigation({ items }: { items: Pick<Destination, 'href' | 'ti
     <nav aria-label="Main" class="hidden h-full md:block">
       <ul class="flex h-full gap-5 lg:gap-7">
         {items.map(({ href, title }) => (
-          <li key={href} class={`h-full ${isOnPhone({ href }) ? '' : 'hidden lg:block'}`}>
+          <li
+            key={href}
+            class={`h-full ${isInNarrowNavigation({ href }) ? '' : 'hidden lg:block'}`}
+          >
             <a
               href={href}
               aria-current={current(href)}
@@ -62,7 +65,7 @@ export function PhoneNavigation() {
       class="sticky bottom-0 z-30 border-t border-line bg-sheet pb-[env(safe-area-inset-bottom)] md:hidden"
     >
       <ul class="grid grid-cols-5">
-        {DESTINATIONS.filter(isOnPhone).map(({ href, title, icon }) => (
+        {DESTINATIONS.filter(isInNarrowNavigation).map(({ href, title, icon }) => (
           <li key={href}>
             <a
               href={href}
@@ -118,7 +121,7 @@ export function AccountMenu({ me }: { me: Me }) {
   const { menu, close } = useMenu();
   const leave = () => signOut().catch(toastFailure);
   const links: Destination[] = [
-    ...DESTINATIONS.filter((page) => !isOnPhone(page)),
+    ...DESTINATIONS.filter((page) => !isInNarrowNavigation(page)),
     { href: '/settings', title: 'Settings', icon: 'person' },
     { href: '/pricing', title: 'Prices', icon: 'coins' },
     { href: '/status', title: 'Status', icon: 'chart' },

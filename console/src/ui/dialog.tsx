@@ -7,7 +7,7 @@ import { IconButton } from './button.tsx';
 interface Opened {
   id: number;
   content: ComponentChildren;
-  isKept: boolean;
+  mustBeAnswered: boolean;
 }
 
 let count = 0;
@@ -15,18 +15,18 @@ let open: (opened: Opened) => void = () => {};
 
 /**
  * Opens a dialog above all others. The user closes it, or a navigation does.
- * @param options.isKept only its content's buttons close it, since it can't be shown again: Back
- *   changes the page below it, and the browser asks before it leaves the site
+ * @param options.mustBeAnswered only its content's buttons close it, since it can't be shown again:
+ *   Back changes the page below it, and the browser asks before it leaves the site
  */
-export function openDialog(content: ComponentChildren, { isKept = false } = {}): void {
+export function openDialog(content: ComponentChildren, { mustBeAnswered = false } = {}): void {
   count += 1;
-  open({ id: count, content, isKept });
+  open({ id: count, content, mustBeAnswered });
 }
 
-const Around = createContext({ isKept: false, close: () => {} });
+const DialogContext = createContext({ mustBeAnswered: false, close: () => {} });
 
 export function useClose(): () => void {
-  return useContext(Around).close;
+  return useContext(DialogContext).close;
 }
 
 /** Renders the open dialogs. Only the shell uses it, once. */
@@ -39,28 +39,28 @@ export function Dialogs() {
       open = () => {};
     };
   }, []);
-  useEffect(() => setOpened((before) => before.filter((one) => one.isKept)), [path]);
-  const hasKept = opened.some((one) => one.isKept);
+  useEffect(() => setOpened((before) => before.filter((one) => one.mustBeAnswered)), [path]);
+  const hasUnanswered = opened.some((one) => one.mustBeAnswered);
   useEffect(() => {
-    if (!hasKept) return;
+    if (!hasUnanswered) return;
     const ask = (event: Event) => event.preventDefault();
     addEventListener('beforeunload', ask);
     return () => removeEventListener('beforeunload', ask);
-  }, [hasKept]);
+  }, [hasUnanswered]);
   const close = (id: number) => setOpened((before) => before.filter((one) => one.id !== id));
   return (
     <>
-      {opened.map(({ id, content, isKept }) => (
-        <Around.Provider key={id} value={{ isKept, close: () => close(id) }}>
+      {opened.map(({ id, content, mustBeAnswered }) => (
+        <DialogContext.Provider key={id} value={{ mustBeAnswered, close: () => close(id) }}>
           {content}
-        </Around.Provider>
+        </DialogContext.Provider>
       ))}
     </>
   );
 }
 
 /** Opens the ref's dialog, and returns the focus when it closes. */
-function useModal(isKept: boolean, onClose: () => void) {
+function useModal(mustBeAnswered: boolean, onClose: () => void) {
   const dialog = useRef<HTMLDialogElement>(null);
   const latest = useRef(onClose);
   latest.current = onClose;
@@ -70,7 +70,7 @@ function useModal(isKept: boolean, onClose: () => void) {
     const before = placeOf(document.activeElement);
     const element = dialog.current;
     const onClosed = () => latest.current();
-    if (isKept) element?.setAttribute('closedby', 'none');
+    if (mustBeAnswered) element?.setAttribute('closedby', 'none');
     element?.showModal();
     element?.addEventListener('close', onClosed);
     return () => {
@@ -92,22 +92,22 @@ interface DialogProps {
 
 /** The first control gets the focus: a field, or the button that only closes the dialog. */
 export function Dialog({ title, onClose, children }: DialogProps) {
-  const { isKept, close } = useContext(Around);
-  const dialog = useModal(isKept, onClose ?? close);
+  const { mustBeAnswered, close } = useContext(DialogContext);
+  const dialog = useModal(mustBeAnswered, onClose ?? close);
   const id = useId();
   return (
     <dialog
       ref={dialog}
       aria-labelledby={id}
       // For browsers without closedby.
-      onKeyDown={(event) => isKept && event.key === 'Escape' && event.preventDefault()}
+      onKeyDown={(event) => mustBeAnswered && event.key === 'Escape' && event.preventDefault()}
       class="m-auto w-[min(34rem,calc(100vw-2rem))] border border-edge bg-sheet p-6 text-ink sm:p-8"
     >
-      <h2 id={id} class={`mb-4 text-heading ${isKept ? '' : 'pr-11'}`}>
+      <h2 id={id} class={`mb-4 text-heading ${mustBeAnswered ? '' : 'pr-11'}`}>
         {title}
       </h2>
       {children}
-      {!isKept && (
+      {!mustBeAnswered && (
         <div class="absolute top-5 right-5 sm:top-7 sm:right-7">
           <IconButton icon="cross" label="Close" onClick={() => dialog.current?.close()} />
         </div>

@@ -11,7 +11,7 @@ import { closeAccount } from '../sign-in/deletion.ts';
 import { buyPack } from './buy-pack.ts';
 import { listOrders } from './credit-order.ts';
 import { customerOf } from './customers.ts';
-import { closePaymentPages } from './payment-pages.ts';
+import { wakePayments } from './payment-pages.ts';
 import { settleOrder } from './settle-order.ts';
 import { readSubscription } from './subscription/subscription.ts';
 import { settleDue } from './sweep.ts';
@@ -31,7 +31,7 @@ function sessionOf(id: string | null) {
 function close(accountId: string) {
   return db.transaction(async (tx) => {
     await closeAccount(tx, accountId);
-    await closePaymentPages(tx, accountId);
+    await wakePayments(tx, accountId);
   });
 }
 

@@ -1,7 +1,7 @@
 import { type Queryable, query } from '../database/database.ts';
 import type { BalanceKind, BalanceName, Reason } from '../ledger/transfer.ts';
 
-export interface Described {
+export interface DescribableMovement {
   kind: BalanceKind;
   reason: Reason;
   from: BalanceName;
@@ -9,7 +9,7 @@ export interface Described {
   note: string | null;
 }
 
-export function orderIdOf({ reference }: Pick<Described, 'reference'>): string | null {
+export function orderIdOf({ reference }: Pick<DescribableMovement, 'reference'>): string | null {
   return /^(?:grant|clawback|debt):order:(ord_[0-9A-Za-z]{24}):\d+$/.exec(reference)?.[1] ?? null;
 }
 
@@ -26,7 +26,10 @@ const WORDS: Record<Exclude<Reason, 'grant' | 'clawback'>, string> = {
 };
 
 /** @param offers the names of the offers sold, by order id */
-export function describeMovement(movement: Described, offers: Map<string, string>): string {
+export function describeMovement(
+  movement: DescribableMovement,
+  offers: Map<string, string>,
+): string {
   const { kind, reason, from } = movement;
   if (kind === 'test' && reason === 'grant') return 'The first test credits';
   if (kind === 'test' && reason === 'adjust') return 'Refilled';
@@ -50,7 +53,7 @@ const namesOf = query<[orderIds: string[]], { id: string; name: string }>(
 
 export async function offersOf(
   db: Queryable,
-  movements: Iterable<Pick<Described, 'reference'>>,
+  movements: Iterable<Pick<DescribableMovement, 'reference'>>,
 ): Promise<Map<string, string>> {
   const ids = [...movements].map(orderIdOf).filter((id) => id !== null);
   if (ids.length === 0) return new Map();
@@ -62,7 +65,7 @@ export async function offersOf(
  * The service's note on an order, or an operator's reason for a correction. All other notes are for
  * operators only.
  */
-export function publicNote(movement: Described): string | null {
+export function publicNote(movement: DescribableMovement): string | null {
   const isPublic = movement.reason === 'adjust' || orderIdOf(movement) !== null;
   return isPublic ? movement.note : null;
 }

@@ -18,11 +18,11 @@ const WAKE = [
  * Makes the unpaid orders and the running plan of a closed, disabled or reopened account due. A
  * worker then ends the Checkout and adapts the plan (`followAccount`).
  */
-export async function closePaymentPages(tx: Transaction, accountId: string): Promise<void> {
+export async function wakePayments(tx: Transaction, accountId: string): Promise<void> {
   for (const wake of WAKE) await tx.query(wake, [accountId]);
 }
 
 export async function eraseOf(tx: Transaction, accountId: string): Promise<void> {
-  await closePaymentPages(tx, accountId);
+  await wakePayments(tx, accountId);
   await deleteLowBalance(tx, accountId);
 }

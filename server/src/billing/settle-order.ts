@@ -40,7 +40,7 @@ type Compared = Omit<Truth, 'state'> & { state: CreditOrder['state'] };
  *   or dispute, so the response is wrong
  */
 function compared(order: CreditOrder, truth: Truth, { log }: BillingDeps): Compared {
-  const { asked, state } = truth;
+  const { priceAtStripe, state } = truth;
   if (order.state === 'paid' && state !== 'paid') {
     log.error({ order: order.id, state }, 'Stripe does not know that an order was paid');
     const message = 'The payment provider contradicts itself. Nothing was changed.';
@@ -51,7 +51,8 @@ function compared(order: CreditOrder, truth: Truth, { log }: BillingDeps): Compa
   if (order.state !== 'paid' && order.is_closed) {
     return { ...truth, state: 'mismatched', failure: 'the account is closed: refund the payment' };
   }
-  if (asked?.price === order.price && asked.currency === order.currency) return truth;
+  if (priceAtStripe?.price === order.price && priceAtStripe.currency === order.currency)
+    return truth;
   return { ...truth, state: 'mismatched', failure: 'another amount was paid' };
 }
 
@@ -113,11 +114,14 @@ async function book(
 }
 
 function logChange({ log }: BillingDeps, before: CreditOrder, truth: Compared): void {
-  const { state, failure, asked } = truth;
+  const { state, failure, priceAtStripe } = truth;
   if (before.state === state) return;
   const fields = { order: before.id, state };
   if (state === 'mismatched') {
-    log.error({ ...fields, failure, asked }, 'an order was paid and nothing is booked');
+    log.error(
+      { ...fields, failure, asked: priceAtStripe },
+      'an order was paid and nothing is booked',
+    );
   } else if (state === 'paid' && failure !== null) {
     log.warn({ ...fields, failure }, 'an order did not bring all its credits');
   } else {

@@ -7,7 +7,7 @@ import { type TakenBack, takenBack, takenTogether } from './taken-back.ts';
 export interface Truth extends TakenBack {
   state: 'pending' | 'paid' | 'failed' | 'expired';
   /** The price at Stripe, before taxes; null: Stripe shows no price for this order. */
-  asked: { price: number; currency: string } | null;
+  priceAtStripe: { price: number; currency: string } | null;
   /** The amount paid, including taxes. */
   amount: number;
   /** The object at Stripe. */
@@ -23,7 +23,7 @@ export interface Truth extends TakenBack {
 
 const NOTHING: Truth = {
   state: 'pending',
-  asked: null,
+  priceAtStripe: null,
   amount: 0,
   refunded: 0,
   disputed: 0,
@@ -62,7 +62,7 @@ export async function readCheckoutOrder(stripe: StripeClient, order: CreditOrder
   return {
     ...(await readCharge(stripe, payment)),
     state: stateOfSession(session, payment),
-    asked: !isOwn || price === null || currency === null ? null : { price, currency },
+    priceAtStripe: !isOwn || price === null || currency === null ? null : { price, currency },
     amount: amount ?? 0,
     stripeId: session.id,
     isPageOver: session.status !== 'open',
@@ -88,7 +88,7 @@ export async function truthOfPayment(
   return {
     ...(await readCharge(stripe, payment)),
     state: stateOfPayment(payment),
-    asked: { price: amount, currency },
+    priceAtStripe: { price: amount, currency },
     amount,
     stripeId: payment.id,
     failure: payment.last_payment_error?.decline_code ?? payment.last_payment_error?.code ?? null,
@@ -120,7 +120,7 @@ export async function readInvoiceOrder(stripe: StripeClient, order: CreditOrder)
     otherPayments,
     state: invoice.status === 'paid' ? 'paid' : 'failed',
     isPageOver: true,
-    asked: { price: Math.max(0, invoice.total), currency: invoice.currency },
+    priceAtStripe: { price: Math.max(0, invoice.total), currency: invoice.currency },
     amount: invoice.amount_due, // the rest came from a balance, which brings no credits
     stripeId: invoice.id,
     receiptUrl: invoice.hosted_invoice_url ?? parts[0]?.receiptUrl ?? null,

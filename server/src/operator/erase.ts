@@ -7,7 +7,7 @@ import {
   lockErasable,
 } from '../accounts/closing.ts';
 import { eraseOf as eraseTasks } from '../attempts/erase.ts';
-import { closePaymentPages, eraseOf as eraseBilling } from '../billing/payment-pages.ts';
+import { eraseOf as eraseBilling, wakePayments } from '../billing/payment-pages.ts';
 import type { Database, Transaction } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
@@ -85,7 +85,7 @@ const ACTION = {
 export async function eraseClosedAccounts({ db, log }: { db: Database; log: Log }): Promise<void> {
   for (const accountId of await dueClosings(db)) {
     await db.transaction(async (tx) => {
-      if (await endGrace(tx, accountId)) await closePaymentPages(tx, accountId);
+      if (await endGrace(tx, accountId)) await wakePayments(tx, accountId);
     });
   }
   for (const accountId of await dueDeletions(db)) {

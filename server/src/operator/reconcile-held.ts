@@ -24,11 +24,11 @@ export async function selectHeld(db: Database, filter: HeldFilter) {
   const { provider = null, account, hours = 0, cause = null } = filter;
   const accountId = account === undefined ? null : await findAccount(db, account);
   const tasks = await heldTasks(db, { provider, accountId, hours, cause });
-  return { tasks, confirm: nameOf(tasks) };
+  return { tasks, confirm: confirmationOf(tasks) };
 }
 
 /** The number of tasks and a digest, such as `16-5f0c2a9be1d4`. */
-function nameOf(tasks: HeldTask[]): string {
+function confirmationOf(tasks: HeldTask[]): string {
   const shown = tasks.map((task) => `${task.id} ${task.held_cause}`).sort();
   const digest = createHash('sha256').update(shown.join('\n')).digest('hex').slice(0, 12);
   return `${tasks.length}-${digest}`;

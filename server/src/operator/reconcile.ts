@@ -128,13 +128,13 @@ async function adopt(
     : applyDecided(tx, task, attempt, decided);
   const phase = await adopting.catch((error: unknown) => {
     if (violatedConstraint(error) !== 'one_attempt_per_job') throw error;
-    throw ofAnotherTask(jobId);
+    throw jobTakenError(jobId);
   });
   await removeOrphan(tx, attempt.provider, jobId);
   return phase;
 }
 
-function ofAnotherTask(jobId: string): UsageError {
+function jobTakenError(jobId: string): UsageError {
   return new UsageError(`job ${jobId} belongs to another task already`);
 }
 
@@ -145,7 +145,7 @@ function ofAnotherTask(jobId: string): UsageError {
  */
 async function refuseTakenJob(tx: Transaction, attempt: Attempt, jobId: string): Promise<void> {
   const others = (await runningConnections(tx)).filter((name) => name !== attempt.provider);
-  if ((await takenJobs(tx, others, [jobId])).size > 0) throw ofAnotherTask(jobId);
+  if ((await takenJobs(tx, others, [jobId])).size > 0) throw jobTakenError(jobId);
   const owner = await otherTaskOf(tx, attempt.id, attempt.provider, jobId);
   if (owner === undefined) return;
   throw new UsageError(

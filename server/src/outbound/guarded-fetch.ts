@@ -58,9 +58,9 @@ export interface GuardedPost {
 export function createGuardedFetch(settings: GuardedFetchOptions): GuardedFetch & GuardedPost {
   const rules = rulesOf(settings);
   const sessions = new Set<DownloadSession>();
-  let closed = false;
+  let isClosed = false;
   const begin = (options: Pick<DownloadOptions, 'signal' | 'client' | 'deadlineSeconds'>) => {
-    if (closed) throw shuttingDown();
+    if (isClosed) throw shuttingDown();
     const session = beginDownloadSession({
       signal: options.signal,
       client: options.client,
@@ -74,7 +74,7 @@ export function createGuardedFetch(settings: GuardedFetchOptions): GuardedFetch 
     download: async (url, options) => startDownload(url, options, rules, begin(options)),
     post: async (url, options) => postOnce(url, options, rules, begin(options)),
     async close() {
-      closed = true;
+      isClosed = true;
       rules.idle.close();
       await Promise.all([...sessions].map((session) => session.end(shuttingDown())));
     },

@@ -168,18 +168,18 @@ export function readProviders(
   known = new Set<string>(),
 ): ConfiguredProvider[] {
   const connections = namedConnections(env);
-  const ofKinds = [...REGISTRY, OF_TEST_KEYS].flatMap(
+  const ofProviders = [...REGISTRY, OF_TEST_KEYS].flatMap(
     ({ configure }) => configure(recordReads(env, known)) ?? [],
   );
   const all = new Set(known);
   const ofConnections = connections.flatMap((connection) => {
     return configureConnection(recordReads(env, all), connection) ?? [];
   });
-  const configured = [...ofKinds, ...ofConnections];
+  const configured = [...ofProviders, ...ofConnections];
   const names = [...FOREIGN.map(({ name }) => name), ...connections.map(({ name }) => name)];
   refuseUnknown(env, names.map(prefixOf), all);
   requireComplete(env, connectionOf(connections, chosen), `PROVIDER=${chosen}`);
-  for (const { name, kind } of ofKinds) {
+  for (const { name, kind } of ofProviders) {
     const [first] = neededVariables(name);
     if (first) requireComplete(env, { name, kind }, first.variable);
   }

@@ -36,7 +36,10 @@ export function stepsFor(
   const regular = able.filter(({ share }) => share === undefined);
   if (regular.length === 0) return able; // canaries alone take all tasks
   const canaries = able.filter(({ share }) => share !== undefined && deps.random() * 100 < share);
-  return [...canaries, ...(choice === 'weights' ? drawn(regular, deps.random) : regular)];
+  return [
+    ...canaries,
+    ...(choice === 'weights' ? shuffledByWeight(regular, deps.random) : regular),
+  ];
 }
 
 /** Whether a request meets the conditions of a step. */
@@ -53,7 +56,7 @@ export function meets(
 }
 
 /** Shuffles steps: at each place, the chance of a remaining step is in proportion to its weight. */
-function drawn(steps: RouteStep[], random: () => number): RouteStep[] {
+function shuffledByWeight(steps: RouteStep[], random: () => number): RouteStep[] {
   return steps
     .map((step) => ({ step, at: -Math.log(1 - random()) / (step.weight ?? 1) }))
     .sort((a, b) => a.at - b.at)

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { networkOf } from '../accounts/client-network.ts';
-import { closePaymentPages } from '../billing/payment-pages.ts';
+import { wakePayments } from '../billing/payment-pages.ts';
 import type { Transaction } from '../database/database.ts';
 import { mailOwner } from '../mail/outbox.ts';
 import { recordAction } from '../operator/actions.ts';
@@ -86,7 +86,7 @@ const REOPEN = { command: 'account reopen', actor: 'its owner', reason: null };
 export function onReopened(doing: Doing): OnReopened {
   return async (tx, accountId) => {
     await recordAction(tx, REOPEN, { target: accountId });
-    await closePaymentPages(tx, accountId);
+    await wakePayments(tx, accountId);
     const what = 'Your account is open again and will not be deleted';
     await tellOwner(tx, doing, { accountId, what });
   };

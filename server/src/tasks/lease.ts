@@ -7,7 +7,7 @@ import { LEASE_SECONDS, Superseded } from './transitions.ts';
 export const NOW = '(select clock_now())';
 
 /** Condition: the task is not leased. */
-export const FREE = `(leased_until is null or leased_until < ${NOW})`;
+export const UNLEASED = `(leased_until is null or leased_until < ${NOW})`;
 
 // Locked rows are skipped: waiting for one could let all other leases expire, and statements that
 // lock several tasks could deadlock. `no key`: rows that reference the task can still be inserted.

@@ -9,7 +9,7 @@ import {
   whether,
 } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
-import { FREE, NOW } from './lease.ts';
+import { NOW, UNLEASED } from './lease.ts';
 import type { Phase, Task } from './task.ts';
 
 export interface TaskListing {
@@ -67,7 +67,7 @@ const LIST_HELD = statement(
 export const listDue = query<[limit: number], TaskListing>(
   'operator_tasks_due',
   `select ${COLUMNS}, due_at from tasks
-   where due_at is not null and due_at <= ${NOW} and ${FREE} order by due_at, id limit $1`,
+   where due_at is not null and due_at <= ${NOW} and ${UNLEASED} order by due_at, id limit $1`,
 );
 
 /**

@@ -23,7 +23,7 @@ export interface LeasedEndpoint {
 const ENDPOINT_LEASE_SECONDS = 30;
 
 /** Whether no process leases it. A lease further ahead is from before the clock was set back. */
-const FREE = `coalesce(e.leased_until not between clock_now()
+const UNLEASED = `coalesce(e.leased_until not between clock_now()
      and clock_now() + interval '${ENDPOINT_LEASE_SECONDS} seconds', true)`;
 
 /** How many endpoints of an account get deliveries at a time, across all processes. */
@@ -67,7 +67,7 @@ const CLAIM = namedStatement(
          where o.account_id = e.account_id and o.deleted_at is null
            and o.leased_until between clock_now()
              and clock_now() + interval '${ENDPOINT_LEASE_SECONDS} seconds') leased
-     where w.due_at <= clock_now() and ${OPEN} and not ${RESTS} and ${FREE}),
+     where w.due_at <= clock_now() and ${OPEN} and not ${RESTS} and ${UNLEASED}),
    numbered as materialized (
      select id, slot,
        row_number() over (partition by slot order by of_account, due_at) as number
@@ -77,14 +77,14 @@ const CLAIM = namedStatement(
    where e.id = any(array(select id from numbered
        where number <= case slot when 'failing' then :failing::int
          when 'slow' then :slow::int else :sound::int end))
-     and ${OPEN} and ${FREE}
+     and ${OPEN} and ${UNLEASED}
    returning ${COLUMNS}`,
 );
 
 /** SQL: when the next delivery can be made; null: none is scheduled. */
 export const NEXT_DELIVERY = `(${WAITING}
    select min(greatest(w.due_at, case when ${RESTS} then e.paused_until end))
-   from waiting w join webhook_endpoints e on e.id = w.endpoint_id where ${OPEN} and ${FREE})`;
+   from waiting w join webhook_endpoints e on e.id = w.endpoint_id where ${OPEN} and ${UNLEASED})`;
 
 /** Leases due endpoints: one of each account before any account's second, longest due first. */
 export function claimEndpoints(

@@ -1,6 +1,6 @@
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
 import { NO_RECOVERY } from '../database/lineage.ts';
-import { FREE, NOW } from '../tasks/lease.ts';
+import { NOW, UNLEASED } from '../tasks/lease.ts';
 import { TASK_COLUMNS, type Task } from '../tasks/task.ts';
 import { LEASE_SECONDS } from '../tasks/transitions.ts';
 import { NEXT_DELIVERY } from '../webhooks/claim.ts';
@@ -41,7 +41,7 @@ function duePerProvider(from: string, condition: string) {
      from unnest(:providers::text[], :limits::int[]) as wanted (provider, most)
      cross join lateral (
        select tasks.id, tasks.due_at from ${from}
-       where ${condition} and tasks.due_at <= ${NOW} and ${FREE}
+       where ${condition} and tasks.due_at <= ${NOW} and ${UNLEASED}
        order by tasks.due_at, tasks.created_at limit wanted.most
        for update of tasks skip locked) as picked` as const;
 }
@@ -114,13 +114,13 @@ const CLAIM_INGEST = namedStatement(
        from fetching cross join lateral (
          select tasks.id, tasks.due_at from tasks
          where ${TO_INGEST} and tasks.account_id = fetching.account_id
-           and tasks.provider = any(:providers) and tasks.due_at <= ${NOW} and ${FREE}
+           and tasks.provider = any(:providers) and tasks.due_at <= ${NOW} and ${UNLEASED}
          order by tasks.due_at, tasks.created_at
          limit greatest(0, :accountLimit::int - fetching.tasks)) as picked),
      chosen as materialized (
        select id from tasks
        where id = any(array(select id from ranked order by slot, due_at limit :slots))
-         and tasks.due_at <= ${NOW} and ${FREE}
+         and tasks.due_at <= ${NOW} and ${UNLEASED}
        for update skip locked)
    ${LEASE}`,
 );
@@ -136,7 +136,7 @@ const DUE_WORK = statement(
    from unnest($1::text[]) as pool cross join unnest($2::text[]) as wanted (provider)
    cross join lateral (
      select due_at from tasks where ${POOL} = pool and tasks.provider = wanted.provider
-       and tasks.due_at <= ${NOW} + $3 * interval '1 second' and ${FREE}
+       and tasks.due_at <= ${NOW} + $3 * interval '1 second' and ${UNLEASED}
      order by due_at limit 1) as earliest
    group by pool`,
 );

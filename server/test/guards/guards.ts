@@ -87,7 +87,7 @@ export const GUARDS = [
       'and revision = :revision',
       'and (revision = :revision or true)',
     ],
-    ['another amount than that of the order', 'asked?.price === order.price', 'true'],
+    ['another amount than that of the order', 'priceAtStripe?.price === order.price', 'true'],
   ),
   // Tasks
   guards(
@@ -119,7 +119,7 @@ export const GUARDS = [
     'worker/claim',
     [
       'workers that claim at once get different tasks',
-      '${condition} and tasks.due_at <= ${NOW} and ${FREE}',
+      '${condition} and tasks.due_at <= ${NOW} and ${UNLEASED}',
       '${condition} and tasks.due_at <= ${NOW}',
     ],
     ['a claim passes over tasks that another', 'for update of tasks skip locked', 'for update'],

@@ -82,18 +82,23 @@ async function waitFor(taskId: string, entry: Entry, { client, screen }: Work) {
  * Errors that come after the look-up of the Idempotency-Key, so that they also cover earlier tries.
  * A 401 says nothing about those.
  */
-const SAYS_ALL = ['invalid_request', 'payload_too_large', 'insufficient_credits', 'service_busy'];
+const AFTER_KEY_LOOKUP = [
+  'invalid_request',
+  'payload_too_large',
+  'insufficient_credits',
+  'service_busy',
+];
 
 /** Forgets an entry that failed or was refused for good; for others, says how to resume. */
 function settle(entry: Entry, error: unknown, { isResumed }: Work): Failure {
   const failure = asFailure(error);
   const { code = '', charged } = failure.advice;
   const isCreate = entry.taskId === null;
-  const saysAll = SAYS_ALL.includes(code);
+  const isAfterKeyLookup = AFTER_KEY_LOOKUP.includes(code);
   const isOver =
     failure.kind === 'failed' ||
     code === 'output_deleted' ||
-    (isCreate && saysAll && charged !== 'reserved');
+    (isCreate && isAfterKeyLookup && charged !== 'reserved');
   const isUseless = entry.body === null && !['unavailable', 'key'].includes(failure.kind);
   if (isOver || isUseless) {
     if (entry.taskId !== null && entry.output !== null)
@@ -105,7 +110,7 @@ function settle(entry: Entry, error: unknown, { isResumed }: Work): Failure {
   const next = `${before}fw resume goes on without paying again.`;
   const { taskId = entry.taskId ?? undefined, idempotencyKey = entry.idempotencyKey } =
     failure.advice;
-  const isInDoubt = isResumed && !saysAll && charged === 'no';
+  const isInDoubt = isResumed && !isAfterKeyLookup && charged === 'no';
   const perhaps = isInDoubt ? ({ charged: 'reserved', retry: 'same_key' } as const) : {};
   const advice = { ...failure.advice, ...perhaps, taskId, idempotencyKey, next };
   return new Failure(failure.kind, failure.message, advice, failure);

@@ -6,7 +6,7 @@ import { Failure } from '../failure.ts';
 import { finish, prepare, type Work } from '../generation/finish.ts';
 import { outputOf, requestOf } from '../generation/plan.ts';
 import { type Entry, forget, listEntries, record, takeEntry } from '../state/journal.ts';
-import { clientOf, currentLogin, markOf } from '../state/login.ts';
+import { clientOf, currentLogin, keyHashOf } from '../state/login.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { canAsk, confirm } from '../terminal/prompt.ts';
 import type { Screen } from '../terminal/screen.ts';
@@ -26,7 +26,7 @@ export async function generate(call: Call): Promise<void> {
     version: 1,
     idempotencyKey: `fw-${crypto.randomUUID()}`,
     baseUrl: login.baseUrl,
-    keyMark: markOf(login),
+    keyMark: keyHashOf(login),
     request,
     output,
     folder: cwd(),

@@ -5,7 +5,7 @@ import { downloadTo } from '../generation/download.ts';
 import { type Finished, finish } from '../generation/finish.ts';
 import { outputOf } from '../generation/plan.ts';
 import { type Entry, forget, listEntries, readEntry, takeEntry } from '../state/journal.ts';
-import { clientOf, currentLogin, type Login, markOf } from '../state/login.ts';
+import { clientOf, currentLogin, keyHashOf, type Login } from '../state/login.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { type Screen, table } from '../terminal/screen.ts';
 
@@ -71,7 +71,7 @@ function loginOf({ baseUrl, keyMark, taskId, idempotencyKey }: Entry, isNewKey: 
     const next = `Log in there: fw login --base-url ${baseUrl}`;
     throw new Failure('key', `A generation belongs to ${baseUrl}.`, { ...named, next });
   }
-  if (markOf(login) === keyMark || isNewKey || taskId !== null) return login;
+  if (keyHashOf(login) === keyMark || isNewKey || taskId !== null) return login;
   throw new Failure('key', 'A generation was begun with another API key.', {
     ...named,
     next: 'Use that key; or, with a new key of the same account, fw resume --key-changed.',

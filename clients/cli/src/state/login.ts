@@ -77,7 +77,7 @@ export function currentLogin(): Login {
 export const isTestKey = ({ apiKey }: Login) => apiKey.startsWith('fw_test_');
 
 /** A hash that tells API keys apart. */
-export function markOf({ apiKey }: Login): string {
+export function keyHashOf({ apiKey }: Login): string {
   return createHash('sha256').update(apiKey).digest('hex').slice(0, 16);
 }
 

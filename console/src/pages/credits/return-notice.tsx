@@ -18,12 +18,12 @@ export function ReturnNotice({ onSettled }: { onSettled: () => Promise<void> }) 
   settled.current = onSettled;
   useEffect(() => {
     setNotice(firstOf(query));
-    const ask = askerOf(query);
-    if (!ask) return;
+    const readOutcome = outcomeReader(query);
+    if (!readOutcome) return;
     let isGone = false;
     void (async () => {
       for (let attempt = 0; attempt < TRIES && !isGone; attempt += 1) {
-        const found = await ask().catch(() => undefined);
+        const found = await readOutcome().catch(() => undefined);
         if (isGone) return;
         if (found) {
           setNotice(found === 'managed' ? undefined : found);
@@ -47,10 +47,10 @@ function firstOf(query: Record<string, string>): Notice | undefined {
 }
 
 /**
- * Returns how to ask for the outcome, which is undefined while there is none yet. `managed`: the
- * customer is back from Stripe's portal, which needs no notice.
+ * Returns a function that reads the outcome, which is undefined while there is none yet. `managed`:
+ * the customer is back from Stripe's portal, which needs no notice.
  */
-function askerOf(
+function outcomeReader(
   query: Record<string, string>,
 ): (() => Promise<Notice | 'managed' | undefined>) | undefined {
   const { order, subscribed, managed } = query;

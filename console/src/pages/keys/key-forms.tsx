@@ -94,6 +94,6 @@ function showSecret({ key, secret }: NewApiKey): void {
       <p class="mt-6 mb-2 font-medium">Make a first video with it</p>
       <Code text={curl} label="A first request" />
     </NewSecret>,
-    { isKept: true },
+    { mustBeAnswered: true },
   );
 }

@@ -4,7 +4,7 @@ import { useLocation } from 'preact-iso';
 import type { About } from '../../../../server/src/site/about.ts';
 import { type Loaded, useLoad } from '../../load.ts';
 import {
-  FIRST_KEY,
+  FIRST_IDEMPOTENCY_KEY,
   FIRST_REQUEST,
   fwSample,
   pythonSample,
@@ -106,10 +106,10 @@ function samples(url: string): Record<string, string> {
     curl: `curl ${url}/video/generations \\
   -H "Authorization: Bearer $FRAMEWRIGHT_API_KEY" \\
   -H "Content-Type: application/json" \\
-  -H "Idempotency-Key: ${FIRST_KEY}" \\
+  -H "Idempotency-Key: ${FIRST_IDEMPOTENCY_KEY}" \\
   -d '${JSON.stringify(FIRST_REQUEST, null, 2).replaceAll('\n', '\n  ')}'`,
-    TypeScript: typeScriptSample(url, FIRST_REQUEST, FIRST_KEY),
-    Python: pythonSample(url, { ...FIRST_REQUEST, idempotency_key: FIRST_KEY }),
+    TypeScript: typeScriptSample(url, FIRST_REQUEST, FIRST_IDEMPOTENCY_KEY),
+    Python: pythonSample(url, { ...FIRST_REQUEST, idempotency_key: FIRST_IDEMPOTENCY_KEY }),
     fw: fwSample(url, FIRST_REQUEST),
   };
 }

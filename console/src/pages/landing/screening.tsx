@@ -3,7 +3,7 @@ import { IconButton } from '../../ui/button.tsx';
 import poster from './sample.jpg';
 import sample from './sample.mp4';
 
-const still = matchMedia('(prefers-reduced-motion: reduce)');
+const reducedMotion = matchMedia('(prefers-reduced-motion: reduce)');
 
 /** With reduced motion, shows the video's first frame and a button. */
 export function Screening() {
@@ -12,7 +12,7 @@ export function Screening() {
   const playhead = usePlayhead(video, isPlaying);
   const play = () => video.current?.play().catch(() => {});
   useEffect(() => {
-    if (!still.matches) void play();
+    if (!reducedMotion.matches) void play();
   }, []);
   return (
     <figure class="mt-14 sm:mt-20">

@@ -105,10 +105,12 @@ const ALL = { provider: '', account: '', held_hours: '', cause: '' };
 export function HeldPage() {
   const [filter, setFilter] = useState(ALL);
   const { data, ...loaded } = useLoad('/console/api/operator/held', { query: filter });
-  const [left, setLeft] = useState<string[]>([]);
+  const [notDecided, setNotDecided] = useState<string[]>([]);
   // The dialog keeps the tasks shown when it opened, even if the list is reloaded.
   const decide = (held: Held) =>
-    openDialog(<DecideAll filter={filter} held={held} reload={loaded.reload} onDone={setLeft} />);
+    openDialog(
+      <DecideAll filter={filter} held={held} reload={loaded.reload} onDone={setNotDecided} />,
+    );
   return (
     <ListPage
       title="Decide held tasks"
@@ -123,10 +125,10 @@ export function HeldPage() {
       columns={HELD_TASKS}
     >
       <Filter onFind={setFilter} />
-      {left.length > 0 && (
+      {notDecided.length > 0 && (
         <Card title="Not decided">
           <ul class="grid gap-1 break-words" role="status">
-            {left.map((reason) => (
+            {notDecided.map((reason) => (
               <li key={reason}>{reason}</li>
             ))}
           </ul>
@@ -173,7 +175,7 @@ interface DecideProps {
   filter: typeof ALL;
   held: Held;
   reload: () => Promise<void>;
-  onDone: (left: string[]) => void;
+  onDone: (notDecided: string[]) => void;
 }
 
 function DecideAll({ filter, held: { tasks, confirm }, reload, onDone }: DecideProps) {

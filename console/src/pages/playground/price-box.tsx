@@ -61,13 +61,13 @@ export function PriceBox({ price: { quote, isOld, error }, isBusy }: PriceProps)
           </>
         )}
         {quote?.is_affordable === false &&
-          ('test' in quote.available ? <RefillButton /> : <Short />)}
+          ('test' in quote.available ? <RefillButton /> : <LacksCredits />)}
       </div>
     </section>
   );
 }
 
-function Short() {
+function LacksCredits() {
   const { data } = useLoad('/console/api/site');
   return (
     <>

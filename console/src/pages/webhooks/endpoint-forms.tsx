@@ -78,7 +78,7 @@ export function showSecret(made: Made): void {
         Webhooks describes.
       </p>
     </NewSecret>,
-    { isKept: true },
+    { mustBeAnswered: true },
   );
 }
 

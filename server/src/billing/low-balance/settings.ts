@@ -52,21 +52,21 @@ const SET_RELOAD = namedStatement(
 );
 
 /**
- * Sets auto-reload, or switches it off if `wanted` is null.
+ * Sets auto-reload, or switches it off if `settings` is null.
  * @param onSet is called in the transaction that switches it on
  * @throws ApiError `invalid_request` if it could never buy anything
  */
 export async function setReload(
   { db, stripe, scope }: Pick<BillingDeps, 'db' | 'stripe' | 'scope'>,
   accountId: string,
-  wanted: { pack_id: string; below: number; monthly_limit: number } | null,
+  settings: { pack_id: string; below: number; monthly_limit: number } | null,
   onSet: (tx: Transaction) => Promise<void> = async () => {},
 ): Promise<void> {
-  if (wanted === null) {
+  if (settings === null) {
     await db.query(SET_RELOAD, [accountId, null, null, null]);
     return;
   }
-  const { pack_id: packId, below, monthly_limit: limit } = wanted;
+  const { pack_id: packId, below, monthly_limit: limit } = settings;
   const pack = await readOffer(db, 'pack', packId);
   if (!pack?.active) throw invalidRequest('This pack is not sold.', { field: 'pack_id' });
   if (limit < pack.price) {

@@ -19,7 +19,7 @@ export type InvoiceWithLines = Omit<Stripe.Invoice, 'lines'> & { lines: Stripe.I
 
 interface Terms {
   /** Stripe's id of the subscription. Other invoices matter only for the customer's balance. */
-  stripe: string;
+  stripeSubscription: string;
   prices: Map<string, PlanPrice>;
   planOfNow: string;
 }
@@ -45,7 +45,7 @@ export function creditsOfInvoices(invoices: InvoiceWithLines[], terms: Terms): P
     if (invoice.status !== 'paid') return []; // but its plan change counts
     const { now, later } = divide(invoice, sold, owed);
     owed = later;
-    if (subscriptionOfInvoice(invoice) !== terms.stripe) return [];
+    if (subscriptionOfInvoice(invoice) !== terms.stripeSubscription) return [];
     const { credits, price = sold.price } = now;
     return describe(invoice, { ...sold, credits, price }, terms.planOfNow);
   });

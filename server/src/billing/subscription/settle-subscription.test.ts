@@ -19,7 +19,7 @@ import { audit } from '../../operator/audit.ts';
 import { enableByOperator } from '../../operator/verbs/accounts.ts';
 import { closeAccount } from '../../sign-in/deletion.ts';
 import { listOrders } from '../credit-order.ts';
-import { closePaymentPages } from '../payment-pages.ts';
+import { wakePayments } from '../payment-pages.ts';
 import { settleOrder } from '../settle-order.ts';
 import type { BillingDeps } from '../stripe-client.ts';
 import { openPortal } from './portal.ts';
@@ -172,7 +172,7 @@ test('the subscription of an erased account is cancelled at Stripe', async () =>
     'update accounts set disabled_at = clock_now(), erased_at = clock_now() where id = $1',
     [accountId],
   );
-  await db.transaction((tx) => closePaymentPages(tx, accountId));
+  await db.transaction((tx) => wakePayments(tx, accountId));
   await fixture.settled();
   assert.equal((await read(id)).state, 'canceled');
   assert.equal(state.get('subscription', stripe).status, 'canceled');
@@ -184,7 +184,7 @@ async function change(accountId: string, to: 'closed' | 'reopened') {
   const work = { closed: closeAccount, reopened: reopenAccount }[to];
   await db.transaction(async (tx) => {
     await work(tx, accountId);
-    await closePaymentPages(tx, accountId);
+    await wakePayments(tx, accountId);
   });
   await fixture.settled();
 }

@@ -162,7 +162,7 @@ async function describe(
     owes,
     endsAt: timeOf(live.ended_at) ?? endsAt,
     paid: creditsOfInvoices(invoices, {
-      stripe: live.id,
+      stripeSubscription: live.id,
       prices,
       planOfNow: planId ?? planBefore,
     }),

@@ -6,7 +6,7 @@ import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { closedSubjects } from '../../providers/circuit-breaker/breaker.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import { deletingObjects } from '../../storage/removal.ts';
-import { FREE, NOW } from '../../tasks/lease.ts';
+import { NOW, UNLEASED } from '../../tasks/lease.ts';
 import { HELD_SINCE } from '../../tasks/task-listing.ts';
 import { webhookFigures } from '../../webhooks/claim.ts';
 import { POOL } from '../../worker/claim.ts';
@@ -70,7 +70,7 @@ const readDue = query<[], { pool: string; tasks: number; oldest_seconds: number 
   'figures_due',
   `select ${POOL} as pool, count(*)::int as tasks,
      max(extract(epoch from clock_now() - due_at))::float8 as oldest_seconds
-   from tasks where due_at is not null and due_at <= ${NOW} and ${FREE} group by 1`,
+   from tasks where due_at is not null and due_at <= ${NOW} and ${UNLEASED} group by 1`,
 );
 
 const readWorkers = query<[], { provider: string; workers: number }>(

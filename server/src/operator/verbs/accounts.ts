@@ -9,7 +9,7 @@ import {
 } from '../../accounts/accounts.ts';
 import { countValidKeys } from '../../accounts/api-keys.ts';
 import { withdrawClosing, withdrawDeletion } from '../../accounts/closing.ts';
-import { closePaymentPages } from '../../billing/payment-pages.ts';
+import { wakePayments } from '../../billing/payment-pages.ts';
 import type { Database, Transaction } from '../../database/database.ts';
 import { storable } from '../../database/json-text.ts';
 import { UsageError } from '../../kernel/errors.ts';
@@ -149,7 +149,7 @@ export async function disableByOperator(db: Database, action: Action, account: s
     const isDisabled = await disableAccount(tx, target);
     const changed = (await withdrawClosing(tx, target)) || isDisabled;
     await endSessions(tx, target);
-    await closePaymentPages(tx, target);
+    await wakePayments(tx, target);
     return { account_id: target, disabled: true, changed };
   });
 }
@@ -160,7 +160,7 @@ export async function enableByOperator(db: Database, action: Action, account: st
   return performAction(db, action, { target }, async (tx) => {
     const changed = await enableAccount(tx, target);
     await withdrawDeletion(tx, target);
-    await closePaymentPages(tx, target); // so that its plan is renewed again
+    await wakePayments(tx, target); // so that its plan is renewed again
     return { account_id: target, disabled: false, changed };
   });
 }

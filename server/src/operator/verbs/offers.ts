@@ -9,7 +9,7 @@ const ID = text('Its id: 1 to 40 characters of a-z, 0-9 and -, such as starter.'
 const ID_SHAPE = /^[a-z0-9][a-z0-9-]{0,39}$/;
 
 /** The fields of an offer, with their bounds, which nothing else checks. */
-const TERMS = {
+const OFFER_FIELDS = {
   id: text(ID.about, {
     word: ID.word,
     pattern: [ID_SHAPE, 'must have 1 to 40 characters of a-z, 0-9 and -, such as starter'],
@@ -34,7 +34,7 @@ const EXPIRES_DAYS = optional(
   }),
 );
 
-type Terms = InputOf<typeof TERMS & { expires_days: typeof EXPIRES_DAYS }>;
+type Terms = InputOf<typeof OFFER_FIELDS & { expires_days: typeof EXPIRES_DAYS }>;
 
 function set(
   db: Database,
@@ -80,7 +80,7 @@ function list(kind: Offer['kind']) {
 export const PACKS = {
   'packs set': verb({
     summary: 'Sell or change a pack; open orders keep their terms. MINOR: 990 for 9.90 USD',
-    fields: { ...TERMS, expires_days: EXPIRES_DAYS },
+    fields: { ...OFFER_FIELDS, expires_days: EXPIRES_DAYS },
     positional: ['id'],
     reason: 'required',
     dialog: { title: 'Sell the pack' },
@@ -95,7 +95,7 @@ export const PLANS = {
   'plans set': verb({
     summary: 'Sell or change a subscription plan; existing subscriptions keep their terms',
     fields: {
-      ...TERMS,
+      ...OFFER_FIELDS,
       period: optional(choiceOf('How often it is paid; by default each month.', ['month', 'year'])),
       expires_days: EXPIRES_DAYS,
     },

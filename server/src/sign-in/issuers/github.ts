@@ -25,7 +25,7 @@ export function githubIssuer(settings: GithubSettings): Issuer {
       const client = { client_id: settings.clientId };
       // For a used or wrong code GitHub sends 200 with an `error` and no token.
       const token = await oauth.processAuthorizationCodeResponse(server, client, response);
-      return whoHas(api, token.access_token);
+      return identityOfToken(api, token.access_token);
     },
   });
 }
@@ -41,7 +41,7 @@ async function github(url: string): Promise<OauthServer> {
   return { oauth: await import('oauth4webapi'), server };
 }
 
-async function whoHas(api: string, token: string): Promise<OutsideIdentity> {
+async function identityOfToken(api: string, token: string): Promise<OutsideIdentity> {
   const headers = { authorization: `Bearer ${token}` };
   const read = async (path: string) => (await callIssuer(api + path, { headers })).json();
   const [user, emails]: unknown[] = await Promise.all([read('/user'), read('/user/emails')]);

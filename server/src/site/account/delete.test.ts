@@ -8,7 +8,7 @@ import { disableAccount, lockAccount } from '../../accounts/accounts.ts';
 import { createKey } from '../../accounts/api-keys.ts';
 import { insertOrder } from '../../billing/credit-order.ts';
 import { setOffer } from '../../billing/offers.ts';
-import { closePaymentPages } from '../../billing/payment-pages.ts';
+import { wakePayments } from '../../billing/payment-pages.ts';
 import { newId } from '../../kernel/ids.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { listActions } from '../../operator/actions.ts';
@@ -207,7 +207,7 @@ test('an operator who disables the account meanwhile is not deadlocked with its 
     await lockAccount(tx, visitor.accountId);
     const deleted = deleteAccount(visitor);
     await untilBlocked(db);
-    await closePaymentPages(tx, visitor.accountId);
+    await wakePayments(tx, visitor.accountId);
     return { deleted };
   });
   assert.equal((await deleting.deleted).status, 200);

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { closePaymentPages } from '../../billing/payment-pages.ts';
+import { wakePayments } from '../../billing/payment-pages.ts';
 import type { Database, Transaction } from '../../database/database.ts';
 import { invalidRequest } from '../../kernel/errors.ts';
 import { readOverview } from '../../ledger/overview.ts';
@@ -43,7 +43,7 @@ async function close(
     // Lock the account before its orders, in the same order as an operator's disable.
     const eraseAt = await closeAccount(tx, accountId);
     if (!eraseAt) throw accountDisabled(); // an operator was faster
-    await closePaymentPages(tx, accountId);
+    await wakePayments(tx, accountId);
     await onClosed(tx, eraseAt);
     return { eraseAt, changed: true };
   });

@@ -34,13 +34,13 @@ export function operatorRead<Url extends `/${string}`, Query extends TProperties
     params: ParamsSchema,
     handle: (deps: OperatorDeps, { query: asked, params: { id = '' } }) => {
       const work = () => read(deps, { query: asked as Static<TObject<Query>>, id });
-      return explained(work, url.includes('/:id'));
+      return withApiErrors(work, url.includes('/:id'));
     },
   });
 }
 
 /** Turns a UsageError into an `invalid_request`, or for a read of one item into a `not_found`. */
-export async function explained<Result>(
+export async function withApiErrors<Result>(
   work: () => Promise<Result>,
   isItemRead: boolean,
 ): Promise<Result> {

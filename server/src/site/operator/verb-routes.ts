@@ -11,7 +11,7 @@ import {
 } from '../../operator/verbs/list.ts';
 import { noSuchPath } from '../../requests/errors.ts';
 import { type AsJson, siteRoute } from '../route.ts';
-import { explained, type OperatorDeps, PAGE_ROWS, PREFIX, pageOf } from './operator-route.ts';
+import { type OperatorDeps, PAGE_ROWS, PREFIX, pageOf, withApiErrors } from './operator-route.ts';
 
 const ReasonSchema = Type.String({
   minLength: 1,
@@ -71,7 +71,7 @@ function performed(
   { given, cursor, action }: { given: object; cursor?: string | undefined; action: Action },
 ): Promise<unknown> {
   const isItemRead = verb.positional !== undefined && !verb.reason;
-  return explained(async () => {
+  return withApiErrors(async () => {
     const page = { limit: PAGE_ROWS, after: cursor || undefined };
     const work = verb.prepareRequest(given);
     const result = await work({ db, log, page, waitSeconds: verb.clickSeconds }, action);

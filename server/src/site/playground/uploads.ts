@@ -43,20 +43,23 @@ export const createSiteUpload: SiteRoute<
       handler: async (request, reply) => {
         const { accountId, email } = sessionOf(request);
         const id = await uploads.receive(request, reply, { accountId, email, surface: 'website' });
-        return reply.code(201).send(await existing(db, { accountId, id }));
+        return reply.code(201).send(await readOwnUpload(db, { accountId, id }));
       },
     });
   },
 };
 
 /** Reads an upload. Its `url` is the one for the media fields of a request: `upload:ID`. */
-function existing(db: Database, named: { accountId: string; id: string }): Promise<SiteUpload> {
+function readOwnUpload(
+  db: Database,
+  named: { accountId: string; id: string },
+): Promise<SiteUpload> {
   return shownUpload(db, named, (id) => `upload:${id}`);
 }
 
 const getUpload = siteRoute('GET /console/api/uploads/:id', {
   handle: ({ db }: SiteUploadDeps, { params, session: { accountId } }) =>
-    existing(db, { accountId, id: params.id }),
+    readOwnUpload(db, { accountId, id: params.id }),
 });
 
 const deleteOwnUpload = siteRoute('DELETE /console/api/uploads/:id', {
@@ -69,7 +72,7 @@ const deleteOwnUpload = siteRoute('DELETE /console/api/uploads/:id', {
 const getUploadFile = siteRoute('GET /console/api/uploads/:id/file', {
   rate: DOWNLOADS,
   handle: async (deps: SiteUploadDeps, { params, reply, session: { accountId } }) => {
-    const { id, ...upload } = await existing(deps.db, { accountId, id: params.id });
+    const { id, ...upload } = await readOwnUpload(deps.db, { accountId, id: params.id });
     const bytes = await deps.storage.open(id).catch(async (cause: unknown) => {
       if (!(cause instanceof ObjectMissing)) throw storageUnavailable('read', cause);
       await hasVanished(deps, id);

@@ -73,7 +73,7 @@ export function taskCreator(deps: CreateDeps): (checked: CheckedRequest) => Prom
     work: (requests) => createGroup(deps, requests, 'skip'),
   });
   const tryWithoutWaiting = async (checked: CheckedRequest) => {
-    if (mayWait(checked) || lanes.has(accountOf(checked))) return undefined;
+    if (mayNeedToWait(checked) || lanes.has(accountOf(checked))) return undefined;
     return createWithoutWaiting(checked).catch((error: unknown) => {
       if (error instanceof ApiError) throw error;
       // The create may have committed.
@@ -93,7 +93,7 @@ export function taskCreator(deps: CreateDeps): (checked: CheckedRequest) => Prom
 }
 
 /** Whether a create needs more than a new key and a balance of paid credits. */
-function mayWait({ binding: { surface, apiKey }, request }: CheckedRequest): boolean {
+function mayNeedToWait({ binding: { surface, apiKey }, request }: CheckedRequest): boolean {
   if (surface === WEB_SURFACE || surface === TEST_SURFACE) return true;
   return apiKey?.hasCap || namesUploads(request);
 }

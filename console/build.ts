@@ -44,8 +44,8 @@ export const SOURCES = [
   ...[GUIDES, OPERATIONS].flatMap(filesOf).map((file) => `../${file}`),
 ];
 
-/** For the compiler alone; a new checkout lacks it. */
-const WRITTEN = path.join('../clients/typescript/src/openapi.ts');
+/** Types generated for the compiler. Not hashed: a new checkout does not have the file yet. */
+const GENERATED = path.join('../clients/typescript/src/openapi.ts');
 
 /**
  * Returns the folder of the built pages, building them first if their sources have changed.
@@ -89,7 +89,8 @@ async function writePackages(folder: string): Promise<void> {
   }
 }
 
-/** Hides from the server's compiler that the highlighter needs the browser's types. */
+// A computed URL, so that tsc does not follow the import with the settings of the server: the docs'
+// syntax highlighter needs the types of the DOM.
 const DOCS_BUILDER = new URL('docs/build-docs.ts', import.meta.url).href;
 
 async function sourceFiles(): Promise<string[]> {
@@ -105,7 +106,7 @@ async function sourceFiles(): Promise<string[]> {
   );
   return found
     .flat()
-    .filter((name) => name !== WRITTEN)
+    .filter((name) => name !== GENERATED)
     .sort();
 }
 

@@ -49,6 +49,7 @@ async function createLink(target: string, link: string): Promise<void> {
     await symlink(target, link);
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return;
+    // audit starts this Postgres, as most commands do, and so creates the link.
     throw new EmbeddedPostgresError(
       `the embedded Postgres lacks the link ${link}, which can't be created (${String(error)}): ` +
         'run npx --no-install framewright audit once as the owner of that folder, or ' +

@@ -77,8 +77,8 @@ const PATTERN_LONG_SIDE = 96;
 
 /**
  * A turning blend of three colours, drawn small and scaled up. It has 16 bits, because 8 would show
- * steps, and sides that are multiples of 8, because FFmpeg's scaler reads colour from pairs of
- * pixels, also past the edge.
+ * steps. Its sides are multiples of 8 and so even: FFmpeg's scaler reads colour from pairs of
+ * pixels, and would read past an odd edge.
  */
 function addPattern(graph: FilterGraph, { prompt, seed, width, height }: RenderSpec) {
   const digest = createHash('sha256')

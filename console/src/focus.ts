@@ -1,4 +1,4 @@
-/** The focused element and its ancestors, with their siblings: a removed element has none. */
+/** The focused element and its ancestors, with their siblings, since a removed element has none. */
 type Place = { element: Element; next: Element | null; previous: Element | null }[];
 
 const ROW = 'tr, li';
@@ -37,8 +37,8 @@ function headingOf(element: Element | undefined): Element | null {
   return section?.querySelector('h1, h2') ?? section;
 }
 
-/** How long a page has to focus a field itself. */
-const CHOICE_MS = 100;
+/** After a removal, how long to wait for the page to focus something itself. */
+const GRACE_MS = 100;
 
 /** Moves the focus whenever the focused element is removed. */
 export function keepFocus(): void {
@@ -48,8 +48,8 @@ export function keepFocus(): void {
   });
   document.addEventListener('focusout', ({ target }) =>
     queueMicrotask(() => {
-      const isLeft = target instanceof Element && target.isConnected;
-      if (isLeft && target !== document.activeElement && target === place[0]?.element) place = [];
+      const isInPage = target instanceof Element && target.isConnected; // so the focus moved
+      if (isInPage && target !== document.activeElement && target === place[0]?.element) place = [];
     }),
   );
   new MutationObserver(() => {
@@ -57,6 +57,6 @@ export function keepFocus(): void {
     if (lost[0]?.element.isConnected !== false) return;
     setTimeout(() => {
       if (lost === place && document.activeElement === document.body) returnTo(lost);
-    }, CHOICE_MS);
+    }, GRACE_MS);
   }).observe(document.body, { childList: true, subtree: true });
 }

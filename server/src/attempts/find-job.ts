@@ -196,16 +196,13 @@ function isSubmitOver(
   return attempt.seconds_since_deadline > overSeconds && observedSeconds > overSeconds;
 }
 
-/**
- * The oldest attempt beyond this number is forgotten, which only delays the proof that its job is
- * absent.
- */
-const MAX_ATTEMPTS = 10_000;
+/** How many attempts createFirstSeen remembers. To forget one only delays a proof of absence. */
+const MAX_REMEMBERED = 10_000;
 
 type FirstSeen = ReturnType<typeof createFirstSeen>;
 
 /**
- * Remembers first times by a monotonic clock, because the database's may jump.
+ * Remembers when each attempt was first seen: by a monotonic clock, as the database's may jump.
  * @param monotonic milliseconds by a clock of this process that never goes back
  */
 export function createFirstSeen(monotonic: () => number) {
@@ -215,7 +212,7 @@ export function createFirstSeen(monotonic: () => number) {
     secondsAgo(attemptId: string): number {
       const now = monotonic();
       const first = since.get(attemptId) ?? now;
-      if (!since.has(attemptId)) evictOldest(since, MAX_ATTEMPTS);
+      if (!since.has(attemptId)) evictOldest(since, MAX_REMEMBERED);
       since.set(attemptId, first);
       return (now - first) / 1000;
     },

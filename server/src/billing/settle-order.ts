@@ -47,7 +47,8 @@ function compared(order: CreditOrder, truth: Truth, { log }: BillingDeps): Compa
     throw new ApiError('service_busy', message, { retryAfterSeconds: 60 });
   }
   if (state !== 'paid') return truth;
-  if (order.credits === 0) return { ...truth, state: 'mismatched' }; // `failure` says why
+  // An order of 0 credits is an invoice with lines that no plan explains; `failure` names them.
+  if (order.credits === 0) return { ...truth, state: 'mismatched' };
   if (order.state !== 'paid' && order.is_closed) {
     return { ...truth, state: 'mismatched', failure: 'the account is closed: refund the payment' };
   }
@@ -56,6 +57,7 @@ function compared(order: CreditOrder, truth: Truth, { log }: BillingDeps): Compa
   return { ...truth, state: 'mismatched', failure: 'another amount was paid' };
 }
 
+// Credits booked after their expiry, such as after a won dispute, stay usable for 7 more days.
 const CHANGE = namedStatement(
   'order_change',
   `update orders set revision = revision + 1, settled_at = clock_now(), state = :state::text,
@@ -78,7 +80,7 @@ const CHANGE = namedStatement(
      else expires_at end as expires_at`,
 );
 
-// Events of these payments find the order here; the first payment is in the order itself.
+// By these, events of an invoice's further payments find the order; its own row has the first.
 const storePayments = command<[id: string, payments: string[]], Transaction>(
   'order_other_payments',
   `insert into order_payments (order_id, stripe_payment) select $1, unnest($2::text[])
@@ -134,7 +136,6 @@ const recordBooked = command<[id: string, credits: number, movements: number], T
   'update orders set booked = booked + $2, movements = movements + $3 where id = $1',
 );
 
-/** Credits returned after their expiry stay usable for 7 more days. */
 async function give(tx: Transaction, order: CreditOrder, credits: number, expiresAt: Date | null) {
   const { id, account_id: accountId, movements } = order;
   const reference = `order:${id}:${movements + 1}`;

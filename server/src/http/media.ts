@@ -8,7 +8,7 @@ import { spanOf } from '../requests/spans.ts';
 import type { Links } from '../storage/links.ts';
 import { readObject, type StoredObject } from '../storage/objects.ts';
 import { type ByteRange, ObjectMissing, type Storage } from '../storage/storage.ts';
-import { hasVanished, requireStored } from '../storage/vanished.ts';
+import { reportIfVanished, requireStored } from '../storage/vanished.ts';
 import { tracedTaskOf } from '../tasks/task.ts';
 import { isTracing, startSpan } from '../telemetry/tracing.ts';
 
@@ -130,7 +130,7 @@ async function fromStorage<Result>(
     return await work();
   } catch (error) {
     if (!(error instanceof ObjectMissing)) throw storageUnavailable('read', error);
-    throw (await hasVanished(deps, id)) ? missing(id) : deleted();
+    throw (await reportIfVanished(deps, id)) ? missing(id) : deleted();
   }
 }
 

@@ -45,8 +45,8 @@ export interface ProviderDefinition<Settings> {
   /** The value of PROVIDER. It is stored with each task, so it never changes. */
   name: string;
   /**
-   * Whether this is the provider of test keys. Customers ask for its refusals, so these do not
-   * close it, and its calls are in no metric.
+   * Whether this is the provider of test keys. Customers provoke its refusals by their prompts, so
+   * these do not open a circuit breaker, and its calls are in no metric.
    */
   isForTestKeys?: boolean;
   /**

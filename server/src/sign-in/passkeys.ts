@@ -51,7 +51,7 @@ export const removePasskeys = queryColumn<[accountId: string], string>(
   'delete from passkeys where account_id = $1 returning id',
 );
 
-/** EdDSA, ES256 and RS256. The default list also probes newer ones. */
+/** EdDSA, ES256 and RS256. By default the library first tests if Node.js can do ML-DSA-44. */
 const ALGORITHMS = [-8, -7, -257];
 
 const passkeysOf = query<[accountId: string], { id: string; transports: string[] }>(
@@ -59,7 +59,7 @@ const passkeysOf = query<[accountId: string], { id: string; transports: string[]
   'select id, transports from passkeys where account_id = $1',
 );
 
-/** @throws ApiError `invalid_request` if this host has no passkeys, or the account has too many */
+/** @throws ApiError `invalid_request` if PUBLIC_URL names an IP address, or at too many passkeys */
 export async function passkeyOptions(
   { db, publicUrl }: { db: Queryable; publicUrl: string },
   { accountId, email }: { accountId: string; email: string },

@@ -11,10 +11,10 @@ const SHOULD_EXIST = statement(
 );
 
 /**
- * Whether a file missing from the storage should be there, by its row. If so, operators learn of it
- * by the log and a metric.
+ * Reports a file missing from the storage, by the log and a metric, if its row says that it should
+ * be there. @returns whether it should
  */
-export async function hasVanished(
+export async function reportIfVanished(
   { db, log }: { db: Database; log: Log },
   objectId: string,
 ): Promise<boolean> {

@@ -115,14 +115,14 @@ export function missingTask(id: string): UsageError {
 
 const STATE = statement(
   'task_state_lock',
-  `select phase, held_cause, error_code, due_at > clock_now() as waits,
+  `select phase, held_cause, error_code, due_at > clock_now() as is_due_later,
      leased_until > clock_now() as is_leased
    from tasks where id = $1 for update`,
 );
 
 export interface TaskState extends Pick<Task, 'phase' | 'held_cause' | 'error_code'> {
   /** Whether its next step is due later; null: it has none. */
-  waits: boolean | null;
+  is_due_later: boolean | null;
   is_leased: boolean | null;
 }
 

@@ -16,7 +16,7 @@ import { OutboundError } from '../outbound/refusal.ts';
 import { ROLES } from '../providers/provider.ts';
 import { markReadyWith, markUnfinished, storeFile } from '../storage/objects.ts';
 import { ObjectMissing, type Storage } from '../storage/storage.ts';
-import { hasVanished } from '../storage/vanished.ts';
+import { reportIfVanished } from '../storage/vanished.ts';
 import type { Task, TaskInput } from '../tasks/task.ts';
 import { move, moveNow, type StepResult } from '../tasks/transitions.ts';
 import { UNKNOWN_UPLOAD, useUploads } from '../uploads/uploads.ts';
@@ -178,7 +178,7 @@ async function openUpload(
   budget.requireRemaining(upload.size_bytes);
   const bytes = await storage.open(id).catch(async (error: unknown) => {
     if (!(error instanceof ObjectMissing)) throw error;
-    await hasVanished({ db, log }, id);
+    await reportIfVanished({ db, log }, id);
     throw new MediaRefused(input, 'unknown_upload', UNKNOWN_UPLOAD);
   });
   return counted(bytes, budget, signal);

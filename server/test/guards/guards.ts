@@ -24,7 +24,7 @@ function guards(file: string, test: string, ...rows: Row[]): Guard[] {
 export const GUARDS = [
   // Models and prices
   guards('catalog/price', 'catalog/price', [
-    'a price holds from its date on',
+    'a price applies from its date on',
     'findLast(({ from }) => from <= at)',
     'findLast(() => true)',
   ]),

@@ -11,7 +11,7 @@ import { NewSecret } from '../../ui/form/new-secret.tsx';
 export type Endpoint = Result<'GET /console/api/webhooks/:id'>;
 type EventType = Endpoint['events'][number];
 
-export function namesOf({ id, mode }: Endpoint) {
+export function inputOf({ id, mode }: Endpoint) {
   return { params: { id }, query: { mode } };
 }
 
@@ -98,7 +98,7 @@ export function EndpointForm({ endpoint, onSaved }: FormProps) {
   const draft = useDraft(endpoint ? `webhook ${id}` : 'webhook', initial);
   const send = () => {
     const { url, ...body } = draft.value;
-    if (endpoint) return api('PATCH /console/api/webhooks/:id', { ...namesOf(endpoint), body });
+    if (endpoint) return api('PATCH /console/api/webhooks/:id', { ...inputOf(endpoint), body });
     return api('POST /console/api/webhooks', { query: { mode }, body: { url, ...body } });
   };
   const words = mode === 'test' ? 'New test endpoint' : 'New endpoint';

@@ -18,17 +18,17 @@ import {
   EndpointForm,
   EndpointState,
   hostOf,
+  inputOf,
   NO_ADDRESS,
-  namesOf,
   showSecret,
 } from './endpoint-forms.tsx';
 
 export default function EndpointPage() {
   const { id = '' } = useRoute().params;
   const mode = useMode();
-  const named = { params: { id }, query: { mode } };
-  const loaded = useLoad('/console/api/webhooks/:id', named);
-  const log = useList('/console/api/webhooks/:id/deliveries', named);
+  const input = { params: { id }, query: { mode } };
+  const loaded = useLoad('/console/api/webhooks/:id', input);
+  const log = useList('/console/api/webhooks/:id/deliveries', input);
   if (isMissing(loaded)) {
     return (
       <NotFound
@@ -42,7 +42,7 @@ export default function EndpointPage() {
   const { data } = loaded;
   const sendTest = () =>
     toastOutcome(
-      api('POST /console/api/webhooks/:id/test', named).then(() => void log.reload()),
+      api('POST /console/api/webhooks/:id/test', input).then(() => void log.reload()),
       data?.url === null ? 'The test event is in the log.' : 'The test event is on its way.',
     );
   return (
@@ -74,7 +74,7 @@ function Settings({ endpoint, onChanged }: Changes) {
   const ask = (question: keyof typeof questions) => confirm(questions[question]);
   const enable = () =>
     api('PATCH /console/api/webhooks/:id', {
-      ...namesOf(endpoint),
+      ...inputOf(endpoint),
       body: { enabled: true },
     }).then(onChanged, toastFailure);
   return (
@@ -123,14 +123,14 @@ function factsOf(endpoint: Endpoint) {
 }
 
 function questionsOf({ endpoint, onChanged, onDeleted }: Changes & { onDeleted: () => void }) {
-  const named = namesOf(endpoint);
+  const input = inputOf(endpoint);
   return {
     secret: {
       title: 'Replace the secret?',
       action: 'Replace the secret',
       text: 'The current secret keeps signing beside the new one for a day. An older one stops at once.',
       request: async () => {
-        const made = await api('POST /console/api/webhooks/:id/secret', named);
+        const made = await api('POST /console/api/webhooks/:id/secret', input);
         const { secret: _, ...changed } = made;
         onChanged(changed);
         showSecret(made);
@@ -142,7 +142,7 @@ function questionsOf({ endpoint, onChanged, onDeleted }: Changes & { onDeleted: 
       text: 'Nothing is sent to it. Events until you enable it again are not sent later.',
       request: async () => {
         const body = { enabled: false };
-        onChanged(await api('PATCH /console/api/webhooks/:id', { ...named, body }));
+        onChanged(await api('PATCH /console/api/webhooks/:id', { ...input, body }));
       },
     },
     delete: {
@@ -150,7 +150,7 @@ function questionsOf({ endpoint, onChanged, onDeleted }: Changes & { onDeleted: 
       action: 'Delete the endpoint',
       text: 'Nothing more is sent to it, and its log is deleted. This can’t be undone.',
       request: async () => {
-        await api('DELETE /console/api/webhooks/:id', named);
+        await api('DELETE /console/api/webhooks/:id', input);
         toast('The endpoint is deleted.');
         onDeleted();
       },

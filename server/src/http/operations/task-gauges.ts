@@ -10,9 +10,9 @@ const ORDER_KINDS = ['pack', 'reload', 'invoice'];
 const ENDPOINT_STATES = ['sound', 'failing', 'disabled'];
 
 /**
- * The figures of a gauge, and the member of each row that is its value. A gauge with one label may
- * list the label's values: each is always exported, as 0 without a row, because an alert on a
- * missing series never fires.
+ * Which list of {@link Figures} a gauge shows, and which member of its rows is the value. A gauge
+ * with one label may list the label's values: each is always exported, as 0 without a row, because
+ * an alert on a missing series never fires.
  */
 type Reading = {
   [Of in keyof Figures]: [of: Of, value: keyof Figures[Of][number], all?: readonly string[]];

@@ -40,8 +40,8 @@ interface Facts<Name extends string> {
   cursorOf?(row: object): string | undefined;
   /** Recorded when run on the console, although the command changes nothing. */
   isRecordedOnConsole?: boolean;
-  /** How long a click on the console waits for a worker. */
-  clickSeconds?: number;
+  /** How long a request of the console waits for a worker. */
+  consoleWaitSeconds?: number;
   /** The text of its dialog on the console; `effect` adds what the summary leaves out. */
   dialog?: { title: string; effect?: string; isDangerous?: true };
   /** Why it has no route on the console. */

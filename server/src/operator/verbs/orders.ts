@@ -62,7 +62,7 @@ export const ORDERS = {
       effect: 'A worker asks Stripe about it now, and books what has changed.',
     },
     run: ({ db, waitSeconds }, { id }, action) => settleByOperator(db, action, id, waitSeconds),
-    clickSeconds: 10,
+    consoleWaitSeconds: 10,
   }),
 };
 

@@ -29,7 +29,7 @@ export const TASKS = {
     fields: {
       phase: optional(choiceOf('Only tasks in this phase.', PHASES, { word: 'P' })),
       account: optional({ ...ACCOUNT, word: 'A' }),
-      due: flag('Only tasks whose next step is due; it stands alone.'),
+      due: flag('Only tasks whose next step is due. Not with other filters.'),
     },
     // The list of due tasks has only one page.
     cursorOf: (row: { id: string; due_at?: Date }) => (row.due_at ? undefined : row.id),
@@ -58,12 +58,12 @@ export const TASKS = {
     dialog: {
       title: 'Cancel the task',
       effect:
-        'Before its submit it fails with its refund. After that the provider is asked to ' +
-        'cancel the job, and the task ends as the provider says.',
+        'A task that was not submitted fails and is refunded. For an accepted one, the provider ' +
+        'is asked to cancel the job, and the task ends as the provider says.',
       isDangerous: true,
     },
     run: ({ db, waitSeconds }, { id }, action) => cancelTask(db, action, id, waitSeconds),
-    clickSeconds: 3,
+    consoleWaitSeconds: 3,
   }),
   'tasks wake': verb({
     summary: 'Begin the next step of a task now: poll its job, or ask the provider for it',
@@ -74,10 +74,10 @@ export const TASKS = {
     run: ({ db }, { id }, action) =>
       performAction(db, action, { target: id }, async (tx) => {
         const state = await lockState(tx, id);
-        if (state.waits === null)
+        if (state.is_due_later === null)
           throw new UsageError(`${id} is ${state.phase}: it has no next step`);
-        const changed = state.waits || state.is_leased === true;
-        if (changed) await wakeTask(tx, id);
+        const changed = state.is_due_later || state.is_leased === true;
+        if (changed) await wakeTask(tx, id); // otherwise it is due already
         return { task_id: id, phase: state.phase, changed };
       }),
   }),
@@ -92,7 +92,7 @@ export const TASKS = {
         whole('Held for at least this many hours.', { word: 'H', max: 999_999 }),
       ),
       cause: optional(choiceOf('What is not known.', ['acceptance', 'outcome'], { word: 'C' })),
-      confirm: optional(text('The name of the list that you have seen.', { word: 'NAME' })),
+      confirm: optional(text('The code that the list was printed with.', { word: 'NAME' })),
     },
     oneOf: { fields: ['not_accepted', 'failed'], isRequired: true },
     reason: 'required',

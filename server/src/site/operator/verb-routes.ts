@@ -74,7 +74,7 @@ function performed(
   return withApiErrors(async () => {
     const page = { limit: PAGE_ROWS, after: cursor || undefined };
     const work = verb.prepareRequest(given);
-    const result = await work({ db, log, page, waitSeconds: verb.clickSeconds }, action);
+    const result = await work({ db, log, page, waitSeconds: verb.consoleWaitSeconds }, action);
     return verb.cursorOf && Array.isArray(result) ? pageOf(result, verb.cursorOf) : result;
   }, isItemRead);
 }

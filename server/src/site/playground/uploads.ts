@@ -10,7 +10,7 @@ import {
   type UploadView,
 } from '../../requests/receive-upload.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
-import { hasVanished } from '../../storage/vanished.ts';
+import { reportIfVanished } from '../../storage/vanished.ts';
 import { deleteUpload } from '../../tasks/delete-upload.ts';
 import { type SiteRoute, sessionOf, siteRoute } from '../route.ts';
 
@@ -75,7 +75,7 @@ const getUploadFile = siteRoute('GET /console/api/uploads/:id/file', {
     const { id, ...upload } = await readOwnUpload(deps.db, { accountId, id: params.id });
     const bytes = await deps.storage.open(id).catch(async (cause: unknown) => {
       if (!(cause instanceof ObjectMissing)) throw storageUnavailable('read', cause);
-      await hasVanished(deps, id);
+      await reportIfVanished(deps, id);
       throw noUpload();
     });
     reply.headers({

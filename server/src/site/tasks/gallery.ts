@@ -9,7 +9,7 @@ import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { limitSchema } from '../../requests/routes.ts';
 import type { Links } from '../../storage/links.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
-import { hasVanished } from '../../storage/vanished.ts';
+import { reportIfVanished } from '../../storage/vanished.ts';
 import { accountPoster, type ListedTask, listAccountTasks } from '../../tasks/account-tasks.ts';
 import { API_SURFACE, WEB_SURFACE } from '../../tasks/create/new-task.ts';
 import { type AsJson, ModeSchema, type PageDeps, siteRoute } from '../route.ts';
@@ -118,7 +118,7 @@ const showPoster = siteRoute('GET /console/api/tasks/:id/poster', {
     if (request.headers['if-none-match'] === etag) return void reply.code(304).send();
     const bytes = await storage.open(poster.id).catch(async (cause: unknown) => {
       if (cause instanceof ObjectMissing) {
-        await hasVanished({ db, log }, poster.id);
+        await reportIfVanished({ db, log }, poster.id);
         throw noPoster();
       }
       const message = 'The picture can’t be read at the moment. Try again in a few seconds.';

@@ -43,17 +43,13 @@ export function createRouting(deps: {
     /** The names of the connections that can make the video, the first to try first. */
     connectionsFor(request: GenerationRequest): string[] {
       const choice = { canServe: canServe(request), random: Math.random };
-      const steps = stepsFor(routeOf(request.model), request, choice);
-      return [...new Set(steps.map(({ connection }) => connection))];
+      return namesOf(stepsFor(routeOf(request.model), request, choice));
     },
     /** The same in the order of the steps: nothing is drawn, and canaries are a last resort. */
     usualConnectionsFor(request: GenerationRequest): string[] {
-      const able = routeOf(request.model).steps.filter((step) => {
-        return meets(step, request) && canServe(request)(step);
-      });
-      const regular = able.filter(({ share }) => share === undefined);
-      const steps = regular.length > 0 ? regular : able;
-      return [...new Set(steps.map(({ connection }) => connection))];
+      const { steps } = routeOf(request.model);
+      const inOrder: Route = { choice: 'order', steps };
+      return namesOf(stepsFor(inOrder, request, { canServe: canServe(request), random: () => 1 }));
     },
     /**
      * The next connection for a task that none of `tried` accepted. Undefined if there is none, or
@@ -61,8 +57,9 @@ export function createRouting(deps: {
      */
     next(request: GenerationRequest, tried: readonly string[]): string | undefined {
       const { choice, steps } = routes.get(request.model) ?? UNROUTED;
-      const left = steps.filter((step) => !tried.includes(step.connection));
-      const regular = left.filter(({ share }) => share === undefined);
+      const regular = steps.filter(
+        ({ connection, share }) => share === undefined && !tried.includes(connection),
+      );
       const rest = { canServe: canServe(request), random: Math.random };
       return stepsFor({ choice, steps: regular }, request, rest)[0]?.connection;
     },
@@ -72,8 +69,14 @@ export function createRouting(deps: {
      */
     modelIdOf(request: GenerationRequest, connection: string): string | undefined {
       const isAble = canServe(request);
-      const steps = routeOf(request.model).steps.filter((step) => meets(step, request));
-      return steps.find((step) => step.connection === connection && isAble(step))?.model_id;
+      const { steps } = routeOf(request.model);
+      const isItsStep = (step: RouteStep) =>
+        step.connection === connection && meets(step, request) && isAble(step);
+      return steps.find(isItsStep)?.model_id;
     },
   };
+}
+
+function namesOf(steps: RouteStep[]): string[] {
+  return [...new Set(steps.map(({ connection }) => connection))];
 }

@@ -28,20 +28,21 @@ export async function connectionNames(db: Queryable): Promise<string[]> {
   return [...PROVIDER_NAMES, ...others];
 }
 
-/** Adds connections that CONNECTIONS no longer names, while they are paused or closed. */
-async function shownNames(db: Queryable): Promise<string[]> {
+/** All pauses and outages, and all connections: also those that they alone still name. */
+async function readClosures(db: Queryable) {
   const [names, pauses, outages] = await Promise.all([
     connectionNames(db),
     listPauses(db),
     listOutages(db),
   ]);
   const paused = pauses.map(({ subject }) => subject).filter((subject) => subject !== 'creates');
-  return [...new Set([...names, ...paused, ...outages.map(({ provider }) => provider)])];
+  const closed = outages.map(({ provider }) => provider);
+  return { names: [...new Set([...names, ...paused, ...closed])], pauses, outages };
 }
 
 /** @param field the field that names the connection. @throws Refusal if there is none */
 export async function requireConnection(db: Queryable, field: string, name: string): Promise<void> {
-  const names = await shownNames(db);
+  const { names } = await readClosures(db);
   if (!names.includes(name)) {
     throw new Refusal(field, name, `must be one of ${names.join(', ')}`);
   }
@@ -125,10 +126,8 @@ interface State {
 }
 
 export async function listProviders(db: Queryable) {
-  const [names, pauses, outages, waiting, refusals] = await Promise.all([
-    shownNames(db),
-    listPauses(db),
-    listOutages(db),
+  const [{ names, pauses, outages }, waiting, refusals] = await Promise.all([
+    readClosures(db),
     waitingTasks(db),
     refusedSubmits(db),
   ]);

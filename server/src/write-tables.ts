@@ -84,14 +84,18 @@ function metricsTable(): string {
 }
 
 async function commandsTable(): Promise<string> {
-  const nouns = await verbsOfAllNouns();
-  const rows = nouns
-    .flatMap((verbs) => Object.entries(verbs))
-    .map(([name, verb]) => {
-      const usage = usageOf(name, verb).replaceAll('|', '\\|');
-      return [`\`${usage}\``, verb.summary, verb.notOnConsole ?? 'yes'];
-    });
-  return table(['Command', 'What it does', 'On the console'], rows);
+  const verbs = (await verbsOfAllNouns()).flatMap((nouns) => Object.entries(nouns));
+  const rows = verbs.map(([name, verb]) => {
+    const usage = usageOf(name, verb).replaceAll('|', '\\|');
+    return [`\`${usage}\``, verb.summary];
+  });
+  const reasons = Map.groupBy(verbs, ([, { notOnConsole }]) => notOnConsole);
+  const others = [...reasons].flatMap(([reason, without]) => {
+    const names = without.map(([name]) => `\`${name}\``).join(', ');
+    return reason === undefined ? [] : [`- ${names}: ${reason}`];
+  });
+  const all = table(['Command', 'What it does'], rows);
+  return `${all}\n\nAll are on the console too, except:\n\n${others.join('\n')}`;
 }
 
 /** The tables of each page of docs/, by their markers. */

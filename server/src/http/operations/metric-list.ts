@@ -33,14 +33,14 @@ function histogram(labels: string[], help: string, buckets: number[]) {
 
 /** Each is explained in docs/operators/metrics.md and has a panel in dashboard.json. */
 export const METRICS = {
-  framewright_tasks: databaseGauge(['phase'], 'Tasks that have not ended, by phase'),
+  framewright_tasks: databaseGauge(['phase'], 'Tasks that have not ended'),
   framewright_oldest_task_seconds: databaseGauge(
     ['phase'],
-    'Seconds since the last transition of the task that has been in its phase the longest',
+    'Seconds for which the oldest task has been in its phase',
   ),
   framewright_task_seconds: histogram(
     ['outcome'],
-    'Seconds from the create of a task to its end, by outcome',
+    'Seconds from the create of a task to its end',
     LONG,
   ),
   framewright_phase_seconds: histogram(
@@ -54,32 +54,32 @@ export const METRICS = {
   ),
   framewright_oldest_held_seconds: databaseGauge(
     ['cause'],
-    'Seconds since the task held the longest was first held, by cause',
+    'Seconds since the task held the longest was first held',
   ),
   framewright_reconciled_attempts: databaseGauge(
     ['by', 'result'],
     'Attempts whose outcome became known after the submit, by source and result',
   ),
-  framewright_http_responses_total: counter(['route', 'status'], 'Responses, by route and status'),
+  framewright_http_responses_total: counter(['route', 'status'], 'Responses'),
   framewright_http_response_seconds: histogram(
     ['route'],
-    'Seconds from request to response, by route; a create includes its wait',
+    'Seconds from request to response; a create includes its wait',
     FAST,
   ),
   framewright_batch_items: histogram(
     ['batch'],
-    'Calls that one run of a batch served, by batch',
+    'Calls that one run of a batch served',
     ITEMS,
   ),
   framewright_batch_seconds: histogram(['batch'], 'Seconds that one run of a batch took', FAST),
   framewright_build_info: processGauge(['version'], 'Always 1, with the version of the process'),
   framewright_due_tasks: databaseGauge(
     ['pool'],
-    'Tasks whose next step is due and that no worker has leased, by worker pool',
+    'Tasks whose next step is due and that no worker has leased',
   ),
   framewright_oldest_due_seconds: databaseGauge(
     ['pool'],
-    'Seconds for which the next step of a task without a lease has been due, by worker pool',
+    'Seconds for which the next step of a task without a lease has been due',
   ),
   framewright_live_workers: databaseGauge(
     ['provider'],
@@ -87,34 +87,34 @@ export const METRICS = {
   ),
   framewright_pool_tasks: processGauge(
     ['pool'],
-    'Tasks that this process works on, by worker pool',
+    'Tasks that this process works on',
   ),
   framewright_pool_places: processGauge(
     ['pool'],
-    'Tasks that this process can work on at a time, by worker pool',
+    'Tasks that this process can work on at a time',
   ),
   framewright_claim_seconds: histogram(
     ['pool'],
-    'Seconds that a claim of due tasks took, by worker pool',
+    'Seconds that a claim of due tasks took',
     FAST,
   ),
-  framewright_claimed_tasks_total: counter(['pool'], 'Tasks that were claimed, by worker pool'),
+  framewright_claimed_tasks_total: counter(['pool'], 'Tasks that were claimed'),
   framewright_step_seconds: histogram(
     ['phase', 'result'],
-    'Seconds that a step took, by phase and result: moved, postponed, superseded or failed',
+    'Seconds that a step took: moved, postponed, superseded or failed',
     STEP,
   ),
   framewright_periodic_runs_total: counter(
     ['work', 'result'],
-    'Runs of the periodic jobs of the process, by result: done or failed',
+    'Runs of the periodic jobs of the process: done or failed',
   ),
   framewright_provider_calls_total: counter(
     ['provider', 'call', 'outcome'],
-    'Calls to providers, by outcome; a rejected submit is rejected_request, rejected_busy or rejected_operator',
+    'Calls to providers; a rejected submit is rejected_request, rejected_busy or rejected_operator',
   ),
   framewright_provider_call_seconds: histogram(
     ['provider', 'call'],
-    'Seconds that a call to a provider takes, by call',
+    'Seconds that a call to a provider takes',
     CALL,
   ),
   framewright_callbacks_total: counter(
@@ -131,7 +131,7 @@ export const METRICS = {
   ),
   framewright_orphan_jobs: databaseGauge(
     ['provider', 'state'],
-    'Provider jobs that no task uses, by state: confirmed, suspected, unknown_there',
+    'Provider jobs that no task uses: confirmed, suspected, unknown_there',
   ),
   framewright_billed_failures: databaseGauge(
     ['provider'],
@@ -139,9 +139,9 @@ export const METRICS = {
   ),
   framewright_reserved_credits: databaseGauge(
     ['phase'],
-    'Credits reserved for tasks that have not ended, by phase',
+    'Credits reserved for tasks that have not ended',
   ),
-  framewright_held_credits: databaseGauge(['cause'], 'Credits of held tasks, by cause'),
+  framewright_held_credits: databaseGauge(['cause'], 'Credits of held tasks'),
   framewright_moved_credits_total: counter(
     ['movement'],
     'Credits that this process moved for tasks: reserve, capture, refund',
@@ -173,7 +173,7 @@ export const METRICS = {
   ),
   framewright_storage_seconds: histogram(
     ['operation', 'outcome'],
-    'Seconds that an operation of the storage took, by outcome: done, missing or error',
+    'Seconds that an operation of the storage took: done, missing or error',
     FAST,
   ),
   framewright_disk_bytes: processGauge(
@@ -191,7 +191,7 @@ export const METRICS = {
   ),
   framewright_poster_seconds: histogram(
     ['outcome'],
-    'Seconds that storing a poster took, by outcome: drawn or failed',
+    'Seconds that storing a poster took: drawn or failed',
     STEP,
   ),
   framewright_objects_to_delete: databaseGauge(
@@ -205,13 +205,13 @@ export const METRICS = {
   ),
   framewright_waiting_deliveries: databaseGauge(
     ['state'],
-    'Deliveries that wait, by the state of their endpoint: sound, failing or disabled',
+    'Deliveries that wait, by their endpoint: sound, failing or disabled',
   ),
   framewright_oldest_delivery_seconds: databaseGauge(
     ['state'],
-    'Seconds for which a delivery has been due, by the state of its endpoint',
+    'Seconds for which a delivery has been due',
   ),
-  framewright_webhook_endpoints: databaseGauge(['state'], 'Endpoints of customers, by state'),
+  framewright_webhook_endpoints: databaseGauge(['state'], 'Endpoints of customers'),
 };
 
 export type MetricName = keyof typeof METRICS;

@@ -15,7 +15,7 @@ const EXAMPLE_ORIGIN = 'https://video.example.com';
 
 /**
  * Writes the docs beside the built pages: for each page its HTML (`PAGE/index.html`) and Markdown
- * (`PAGE.md`), the search index, and lists for programs, such as llms.txt. decisions/0057 says why
+ * (`PAGE.md`), the search index, and lists for programs, such as llms.txt. decisions/0026 says why
  * this is not a site of its own.
  * @param folder of the build; its `docs.html` is the frame of each page
  */

@@ -49,8 +49,8 @@ test('the page for addresses without one leads to every page', () => {
 });
 
 test('a wide table has the name of its column before each cell, for phones', () => {
-  const page = pages.get('/docs/paying-once') ?? '';
-  assert.match(page, /class="docs-table is-wide".*<td data-label="Do this">/s);
+  const page = pages.get('/docs/errors') ?? '';
+  assert.match(page, /class="docs-table is-wide".*<td data-label="What to do">/s);
   assert.doesNotMatch(pages.get('/docs/prices') ?? '', /is-wide/);
 });
 

@@ -4,7 +4,7 @@ import { BUILT_IN } from './catalog/catalog.ts';
 import * as limits from './catalog/limits.ts';
 import { RESOLUTIONS } from './catalog/models.ts';
 import { ratesAt } from './catalog/price.ts';
-import { usageOf } from './cli/help.ts';
+import { commandOf } from './cli/help.ts';
 import { METRICS } from './http/operations/metric-list.ts';
 import { MAX_WAIT_SECONDS } from './http/public/get-task.ts';
 import { PIXEL_BOUNDS } from './media/measure.ts';
@@ -76,19 +76,18 @@ function fieldsTable({ table: fields, shown = (name) => name }: ShownFields): st
   return table(['Field', 'Sent as'], rows);
 }
 
-function metricsTable(): string {
-  const rows = Object.entries(METRICS).map(([name, { kind, labels, help }]) => {
-    return [`\`${name}{${labels}}\``, kind, help];
+function metricsTables(): string {
+  const byKind = Map.groupBy(Object.entries(METRICS), ([, { kind }]) => kind);
+  const tables = [...byKind].map(([kind, metrics]) => {
+    const rows = metrics.map(([name, { labels, help }]) => [`\`${name}{${labels}}\``, help]);
+    return table([`${kind[0]?.toUpperCase()}${kind.slice(1)}`, 'Counts'], rows);
   });
-  return table(['Metric', 'Kind', 'Counts'], rows);
+  return tables.join('\n\n');
 }
 
 async function commandsTable(): Promise<string> {
   const verbs = (await verbsOfAllNouns()).flatMap((nouns) => Object.entries(nouns));
-  const rows = verbs.map(([name, verb]) => {
-    const usage = usageOf(name, verb).replaceAll('|', '\\|');
-    return [`\`${usage}\``, verb.summary];
-  });
+  const rows = verbs.map(([name, verb]) => [`\`${commandOf(name, verb)}\``, verb.summary]);
   const reasons = Map.groupBy(verbs, ([, { notOnConsole }]) => notOnConsole);
   const others = [...reasons].flatMap(([reason, without]) => {
     const names = without.map(([name]) => `\`${name}\``).join(', ');
@@ -104,7 +103,7 @@ const TABLES: Record<string, Record<string, () => string | Promise<string>>> = {
     prices: () => prices('standard'),
     'reference prices': () => prices('referenced'),
   },
-  'operators/metrics.md': { metrics: metricsTable },
+  'operators/metrics.md': { metrics: metricsTables },
   'operators/commands.md': { commands: commandsTable },
   'customers/limits.md': { limits: () => table(['What', 'Limit'], limitRows()) },
   ...Object.fromEntries(

@@ -10,7 +10,13 @@ function givenAs(field: string, { kind, word }: Field<unknown>): string {
   return kind === 'flag' ? optionOf(field) : `${optionOf(field)} ${word}`;
 }
 
-export function usageOf(name: string, { positional = [], fields, oneOf, reason }: Verb): string {
+/** A command with its arguments, without its options. */
+export function commandOf(name: string, { positional = [], fields }: Verb): string {
+  return [name, ...positional.map((field) => fields[field]?.word ?? field)].join(' ');
+}
+
+export function usageOf(name: string, verb: Verb): string {
+  const { positional = [], fields, oneOf, reason } = verb;
   const parts = Object.entries(fields).flatMap(([field, facts]) => {
     if (positional.includes(field)) return [];
     if (!oneOf?.fields.includes(field)) {
@@ -24,8 +30,8 @@ export function usageOf(name: string, { positional = [], fields, oneOf, reason }
     });
     return [oneOf.isRequired ? `(${all.join(' | ')})` : `[${all.join(' | ')}]`];
   });
-  const first = positional.map((field) => fields[field]?.word ?? field);
-  return [name, ...first, ...parts, ...(reason === 'required' ? ['--reason TEXT'] : [])].join(' ');
+  const required = reason === 'required' ? ['--reason TEXT'] : [];
+  return [commandOf(name, verb), ...parts, ...required].join(' ');
 }
 
 const SERVE = `  serve

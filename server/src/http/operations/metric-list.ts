@@ -66,11 +66,7 @@ export const METRICS = {
     'Seconds from request to response; a create includes its wait',
     FAST,
   ),
-  framewright_batch_items: histogram(
-    ['batch'],
-    'Calls that one run of a batch served',
-    ITEMS,
-  ),
+  framewright_batch_items: histogram(['batch'], 'Calls that one run of a batch served', ITEMS),
   framewright_batch_seconds: histogram(['batch'], 'Seconds that one run of a batch took', FAST),
   framewright_build_info: processGauge(['version'], 'Always 1, with the version of the process'),
   framewright_due_tasks: databaseGauge(
@@ -85,19 +81,9 @@ export const METRICS = {
     ['provider'],
     'Running worker processes that have the provider',
   ),
-  framewright_pool_tasks: processGauge(
-    ['pool'],
-    'Tasks that this process works on',
-  ),
-  framewright_pool_places: processGauge(
-    ['pool'],
-    'Tasks that this process can work on at a time',
-  ),
-  framewright_claim_seconds: histogram(
-    ['pool'],
-    'Seconds that a claim of due tasks took',
-    FAST,
-  ),
+  framewright_pool_tasks: processGauge(['pool'], 'Tasks that this process works on'),
+  framewright_pool_places: processGauge(['pool'], 'Tasks that this process can work on at a time'),
+  framewright_claim_seconds: histogram(['pool'], 'Seconds that a claim of due tasks took', FAST),
   framewright_claimed_tasks_total: counter(['pool'], 'Tasks that were claimed'),
   framewright_step_seconds: histogram(
     ['phase', 'result'],

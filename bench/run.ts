@@ -10,9 +10,6 @@ import { measureIdle } from './lines/idle.ts';
 import { measureIngest } from './lines/ingest.ts';
 import { measureOutputs } from './lines/outputs.ts';
 import { CLIENTS, compareThroughput, MANY_CLIENTS } from './lines/throughput.ts';
-import { measureUploads, UPLOAD_MEGABYTES } from './lines/uploads.ts';
-import { measureWaitingCreate, WAITING_CLIENTS } from './lines/waiting.ts';
-import { measureWaitingReads, WAITING_READS } from './lines/waiting-reads.ts';
 import { type Comparison, type Quantiles, ROUND_SECONDS, ROUNDS, type Spread } from './load.ts';
 import { IS_LINUX } from './process-usage.ts';
 
@@ -33,14 +30,10 @@ const TARGETS = {
   response: { p50Milliseconds: 60, p99Milliseconds: 200 },
   idlePercent: 0.7,
   idleMegabytes: 200,
-  waitingReadsMilliseconds: 300,
 };
 
 const LINES = {
   throughput,
-  waiting,
-  'waiting-reads': onLinux(waitingReads),
-  uploads: onLinux(uploads),
   'end-to-end': endToEnd,
   'added-time': addedTime,
   outputs: onLinux(outputs),
@@ -71,42 +64,14 @@ function onLinux(line: () => Promise<void>): () => Promise<void> {
 async function throughput(): Promise<void> {
   print(`${CLIENTS} clients; ${ROUNDS} rounds of ${ROUND_SECONDS} s per side, in turns`);
   print(row(['', 'service/s', 'floor/s', 'ratio', '(range)', 'p50 ms', 'p99 ms', 'target']));
-  const { create, manyCreate, read, readOfHttp, readMicroseconds: cpu } = await compareThroughput();
+  const { create, manyCreate, read, readMicroseconds: cpu } = await compareThroughput();
   print(comparisonRow('create', create, TARGETS.create));
   print(comparisonRow(`by ${MANY_CLIENTS}`, manyCreate, TARGETS.manyCreate));
   print(comparisonRow('read', read, TARGETS.read));
-  const { http, ratio } = readOfHttp;
-  print(`Node's HTTP server alone: ${http.perSecond.toFixed(0)}/s, read ${range(ratio, 2)} of it`);
   if (!IS_LINUX) return;
   print(
     `CPU of one request, without the database: read ${cpu.service.toFixed(0)} us, ` +
-      `its floor ${cpu.floor.toFixed(0)} us, HTTP alone ${cpu.http.toFixed(0)} us`,
-  );
-}
-
-async function waiting(): Promise<void> {
-  const times = await measureWaitingCreate();
-  const what = `${WAITING_CLIENTS} clients, while earlier tasks are rendered`;
-  print(`\nwaiting create, ${what}: ${milliseconds(times)} from the POST to its 202`);
-}
-
-async function waitingReads(): Promise<void> {
-  const { cpuShare, bytesEach, ...times } = await measureWaitingReads();
-  const { waitingReadsMilliseconds: limit } = TARGETS;
-  print(
-    `${WAITING_READS} reads that wait: ${(cpuShare * 100).toFixed(1)} % of a core and ` +
-      `${(bytesEach / 1024).toFixed(0)} KB each while nothing happens; from the commit of the end ` +
-      `to the response ${milliseconds(times)} ` +
-      `(${targetCell(limit / times.p99Milliseconds, `target <= ${limit} ms`)})`,
-  );
-}
-
-async function uploads(): Promise<void> {
-  const memory = await measureUploads();
-  print(
-    `${memory.uploads} uploads of ${UPLOAD_MEGABYTES} MB at once: ` +
-      `${megabytes(memory.beforeBytes)} MB before, peak ${megabytes(memory.peakBytes)} MB, ` +
-      `${megabytes(memory.afterBytes)} MB after`,
+      `its floor ${cpu.floor.toFixed(0)} us`,
   );
 }
 

@@ -11,9 +11,7 @@ import {
   withTasks,
 } from '../bench-setup.ts';
 import type { CreateFloorSetup } from '../floors/create-floor.ts';
-import type { HttpFloorSetup } from '../floors/http-floor.ts';
 import type { ReadFloorSetup } from '../floors/read-floor.ts';
-import type { Target } from '../http-clients.ts';
 import { type Comparison, compare, type Sample } from '../load.ts';
 import { cpuSeconds } from '../process-usage.ts';
 import { type ProgramAddress, startProgram } from '../program.ts';
@@ -26,8 +24,6 @@ export const MANY_CLIENTS = 128;
 /** So many that no key reaches 30 requests in 60 seconds, and no account's row is the bottleneck. */
 const KEY_COUNTS = { accounts: 1000, keysEach: 30 };
 
-/** Rounds of reads, in turns with Node's HTTP server alone. */
-const HTTP_ROUNDS = { count: 3, seconds: 2 };
 /** How long CPU time is measured. */
 const CPU_SECONDS = 3;
 
@@ -84,30 +80,11 @@ async function compareReads(bench: BenchSetup, service: RunningService, keys: Fu
   const floorAddress = await floor.send({});
   await using floorClients = await startClients({ ...load, url: floorAddress.url });
   const read = await compare(clients, floorClients);
-  await using bare = await startProgram<HttpFloorSetup, object, ProgramAddress>(
-    'floors/http-floor.ts',
-    await responseOf(service.url, targets),
-  );
-  const bareAddress = await bare.send({});
-  await using bareClients = await startClients({ ...load, url: bareAddress.url });
-  const { floor: http, ratio } = await compare(clients, bareClients, HTTP_ROUNDS);
   const readMicroseconds = {
     service: await microsecondsOf(clients, service.pid),
     floor: await microsecondsOf(floorClients, floorAddress.pid),
-    http: await microsecondsOf(bareClients, bareAddress.pid),
   };
-  return { read, readOfHttp: { http, ratio }, readMicroseconds };
-}
-
-/** A read's response, which the bare HTTP server then repeats. */
-async function responseOf(url: string, targets: Target[]): Promise<HttpFloorSetup> {
-  const [target] = targets;
-  const response = await fetch(`${url}/api/v1/tasks/${target?.taskId}`, {
-    headers: { authorization: `Bearer ${target?.secret}` },
-  });
-  const own = ['connection', 'keep-alive', 'date']; // the server sends them by itself
-  const headers = [...response.headers].filter(([name]) => !own.includes(name));
-  return { '/': { headers: Object.fromEntries(headers), body: await response.text() } };
+  return { read, readMicroseconds };
 }
 
 /** CPU time of a process for one request, without the database. */

@@ -42,7 +42,7 @@ export async function signedInWithLongTexts(site: Site) {
 }
 
 /** A webhook endpoint with a long address, whose receiver responds with a long text. */
-export async function failingEndpoint(site: Site, accountId: string): Promise<string> {
+async function failingEndpoint(site: Site, accountId: string): Promise<string> {
   const { db } = site.database;
   const { id } = await createEndpoint(
     db,

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertTruncated } from '../../../test/providers/long-texts.ts';
-import { arkCause, arkMeaning, refusedSubmit } from './errors.ts';
+import { arkMeaning, refusedSubmit } from './errors.ts';
 
 const meaning = (error: { code?: string; param?: string; message?: string }) => {
   const means = arkMeaning({ code: 'InvalidParameter', ...error }, 400);
@@ -43,8 +42,4 @@ test('a refused parameter is the client’s fault, even if the message also name
   for (const error of [{ message }, { param: 'duration', message: 'The parameter `model`' }]) {
     assert.equal(meaning(error), 'invalid_request');
   }
-});
-
-test('a stored error text is bounded and well formed', () => {
-  assertTruncated((text) => [arkCause({ code: 'InvalidParameter', message: text })]);
 });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertTruncated } from '../../../test/providers/long-texts.ts';
 import { statusOfJob } from './job.ts';
 import { videoAmong, viewPath } from './outputs.ts';
 import { promptIdOf } from './prompt-id.ts';
@@ -53,14 +52,6 @@ test('/api/jobs: a response about another job or in another format gives no stat
   assert.equal(statusOfJob({ id: promptIdOf('att_2'), status: 'completed' }, ID), undefined);
   assert.equal(statusOfJob({ status: 'completed' }, ID), undefined);
   assert.equal(statusOfJob('<html>', ID), undefined);
-});
-
-test('a stored error text is bounded and well formed', () => {
-  assertTruncated((text) => {
-    const error = { exception_type: 'E', exception_message: text };
-    const status = job('failed', { execution_error: error });
-    return [status?.kind === 'failed' ? status.cause : undefined];
-  });
 });
 
 function file(filename: string, type = 'output', subfolder = '') {

@@ -8,9 +8,7 @@ import {
 } from '../../../test/providers/canned-host.ts';
 import { assertFileFields, received, withHeader } from '../../../test/providers/hosted.ts';
 import { findInput, input, jobSpec } from '../../../test/providers/job-spec.ts';
-import { assertTruncated } from '../../../test/providers/long-texts.ts';
 import { settingsFrom } from '../../../test/providers/settings.ts';
-import { falCause, falJobFailure } from './errors.ts';
 import { createFal, fal } from './index.ts';
 import { endpointOf, FAL_MODELS, falInput } from './model-input.ts';
 
@@ -72,13 +70,6 @@ test('the duration is sent as a string, and the seed is not sent; files have the
     referenceImages: 'image_urls',
     referenceVideos: 'video_urls',
   });
-});
-
-test('a stored error text is bounded and well formed', () => {
-  assertTruncated((text) => [
-    falCause({ status: 422, headers: {}, body: { detail: [{ type: 'x', msg: text }] } }),
-    falJobFailure(422, [], text).cause,
-  ]);
 });
 
 const COMPLETED = { json: { status: 'COMPLETED', metrics: { inference_time: 90.1 } } };

@@ -6,7 +6,7 @@ import {
   startCannedHost,
 } from '../../../test/providers/canned-host.ts';
 import { isJobId } from './job-id.ts';
-import { MEDIA_FAULT, meaningOfStatus, refusals } from './outcomes.ts';
+import { MEDIA_FAULT, meaningOfStatus, refusals, truncate } from './outcomes.ts';
 import { openApi } from './remote.ts';
 
 const host = await startCannedHost();
@@ -82,4 +82,13 @@ test('a refusal is the request’s or the operator’s fault, or means busy; onl
   assert.deepEqual(stated, { ...waits, retryAfterSeconds: 7 });
   const date = { 'retry-after': new Date().toUTCString() };
   assert.deepEqual(await refused(429, 'text', date), busy('text'));
+});
+
+const BOAT = '\u{26F5}\u{1F6F6}';
+
+test('text is cut to a length and is well formed, also if a surrogate pair is cut', () => {
+  assert.equal(truncate('a boat'), 'a boat');
+  assert.equal(truncate('x'.repeat(2000)).length, 1000);
+  assert.equal(truncate('x'.repeat(998) + BOAT), `${'x'.repeat(998)}\u{26F5}\uFFFD`);
+  assert.equal(truncate('\udc00 a boat'), '\uFFFD a boat');
 });

@@ -8,12 +8,10 @@ import {
 } from '../../../test/providers/canned-host.ts';
 import { received, withHeader } from '../../../test/providers/hosted.ts';
 import { findInput, input, jobSpec } from '../../../test/providers/job-spec.ts';
-import { assertTruncated } from '../../../test/providers/long-texts.ts';
 import { settingsFrom } from '../../../test/providers/settings.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutputGone } from '../provider.ts';
-import { openRouterCause } from './errors.ts';
 import { createOpenRouter, openrouter } from './index.ts';
 import { OPENROUTER_MODELS, openRouterBody } from './request.ts';
 
@@ -88,12 +86,6 @@ test('a find asks nobody and proves nothing', async () => {
   const found = await openRouterWith().find(findInput(jobSpec(), NOW - 4000));
   assert.deepEqual(found, { kind: 'absent', proof: 'weak' });
   assert.equal(host.requests.length, 0);
-});
-
-test('a stored error text is bounded and well formed', async () => {
-  assertTruncated((message) => [
-    openRouterCause({ status: 400, headers: {}, body: { error: { code: 400, message } } }),
-  ]);
 });
 
 function read(response: CannedResponse) {

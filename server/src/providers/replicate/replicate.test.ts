@@ -8,10 +8,8 @@ import {
 } from '../../../test/providers/canned-host.ts';
 import { assertFileFields, received, withHeader } from '../../../test/providers/hosted.ts';
 import { findInput, input, jobSpec } from '../../../test/providers/job-spec.ts';
-import { assertTruncated } from '../../../test/providers/long-texts.ts';
 import { settingsFrom } from '../../../test/providers/settings.ts';
 import { OutputGone } from '../provider.ts';
-import { replicateCause, replicateJobFailure } from './errors.ts';
 import { createReplicate, replicate } from './index.ts';
 import { replicateInput } from './model-input.ts';
 
@@ -71,13 +69,6 @@ test('every parameter is sent, including the seed; files have their own fields',
     referenceImages: 'reference_images',
     referenceVideos: 'reference_videos',
   });
-});
-
-test('a stored error text is bounded and well formed', () => {
-  assertTruncated((text) => [
-    replicateCause({ status: 422, headers: {}, body: { detail: text } }),
-    replicateJobFailure(text).cause,
-  ]);
 });
 
 function read(response: CannedResponse) {

@@ -96,32 +96,6 @@ test('a video has exactly the requested frames, length, size and sound, its inde
   }
 });
 
-test('the same spec gives the same bytes, another prompt or seed gives other bytes', async () => {
-  const same = { generateAudio: true };
-  const changed = [same, same, { ...same, seed: 8 }, { ...same, prompt: 'A paper boat' }];
-  const videos: Buffer[] = [];
-  for (const change of changed) videos.push(await readFile(await rendered(change)));
-  const [first, again, otherSeed, otherPrompt] = videos;
-  assert.ok(first && again && otherSeed && otherPrompt);
-  assert.ok(first.equals(again));
-  assert.ok(!first.equals(otherSeed));
-  assert.ok(!first.equals(otherPrompt));
-});
-
-test('an image-to-video starts with the first image and ends with the last', async () => {
-  const firstFramePath = join(folder, 'first.png');
-  const lastFramePath = join(folder, 'last.jpg');
-  await writeImage(firstFramePath, 333, 500, (x) => (x < 0.5 ? RED : BLUE));
-  await writeImage(lastFramePath, 640, 200, (_, y) => (y < 0.5 ? GREEN : RED));
-  const path = await rendered({ mode: 'image-to-video', firstFramePath, lastFramePath });
-  const seen = await decodeFrames(path, [0, 48, 95]);
-  assertNear(seen.frame(0).at(0.2, 0.3), RED);
-  assertNear(seen.frame(0).at(0.8, 0.7), BLUE);
-  assertNear(seen.frame(95).at(0.3, 0.2), GREEN);
-  assertNear(seen.frame(95).at(0.8, 0.7), RED);
-  assertNear(seen.frame(48).at(0.2, 0.3), [115, 105, 45]);
-});
-
 test('an image-to-video without a last image ends with the pattern', async () => {
   const firstFramePath = join(folder, 'only.png');
   await writeImage(firstFramePath, 500, 300, () => GREEN);

@@ -33,10 +33,9 @@ const ONLY_LONG = [
   'local-renderer/render.test.ts',
   'server/test/docs/{guide,reference}-samples.test.ts',
   'server/test/service/{demo,processes}.test.ts',
-  'server/test/faults/{provider-outage,rolling-restart,rolling-upgrade}.test.ts',
+  'server/test/faults/{rolling-restart,rolling-upgrade}.test.ts',
   'server/test/repository/fallback-node.test.ts',
-  'server/test/media/{ingest-limits,ingest-memory,linked-packages}.test.ts',
-  'simulators/{ark/ark,kit/options}.test.ts',
+  'server/test/media/{ingest-limits,linked-packages}.test.ts',
 ];
 
 const exclude = (name: string) => name === 'node_modules';

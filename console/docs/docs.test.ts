@@ -48,12 +48,6 @@ test('the page for addresses without one leads to every page', () => {
   for (const address of guides) assert.ok(html.includes(`href="${address}"`), address);
 });
 
-test('a wide table has the name of its column before each cell, for phones', () => {
-  const page = pages.get('/docs/errors') ?? '';
-  assert.match(page, /class="docs-table is-wide".*<td data-label="What to do">/s);
-  assert.doesNotMatch(pages.get('/docs/prices') ?? '', /is-wide/);
-});
-
 test('what openapi.json names is a page, and a place of it', () => {
   const text = readFileSync(path.join(ROOT, 'openapi.json'), 'utf8');
   assert.doesNotMatch(text, /docs\/\w+\.md/, 'a customer has pages, not files');

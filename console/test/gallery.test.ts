@@ -38,21 +38,6 @@ const site = await siteOf(
 
 const card = (text: string) => page.locator('article', { hasText: text });
 
-test('without videos it says what to do first', async () => {
-  const { page: stranger } = await signedInPage(site);
-  await open(stranger, '/videos', 'Videos');
-  await stranger.getByRole('link', { name: 'Make your first video' }).waitFor();
-  await expectNoViolations(stranger);
-  await open(stranger, `/videos/${videoId}`, 'Video not found');
-  assert.equal(await stranger.getByRole('button', { name: 'Try again' }).count(), 0);
-  await expectNoViolations(stranger);
-  await stranger.getByRole('link', { name: 'All videos' }).click();
-  await settled(stranger, 'Videos');
-  await stranger.goto('/usage');
-  await stranger.getByText('Nothing was used in this period').waitFor();
-  await expectNoViolations(stranger);
-});
-
 test('it shows posters, loads no video, and hostile prompts are text', async () => {
   await open(page, '/videos', 'Videos');
   await card('A lighthouse at dawn').locator('img').waitFor();

@@ -2,37 +2,6 @@ import type { Page } from 'playwright-core';
 import type { Result } from '../src/site-api.ts';
 import { settled } from './site.ts';
 
-type Minute = Result<'GET /console/api/operator/figures'>['minutes'][number];
-
-/** Minutes with a load that rises and falls; the last one ended just now. */
-function minutesOf(count: number): Minute[] {
-  const now = Math.floor(Date.now() / 60_000) * 60;
-  return Array.from({ length: count }, (_, i) => {
-    const load = 1 + Math.sin(i / 9);
-    const busy = { responses: Math.round(900 * load), limited: Math.round(9 * load), errors: 0 };
-    const times = {
-      read_p50: 3 + load,
-      read_p95: 9 + 4 * load,
-      create_p95: i % 3 === 0 ? 40 : null,
-    };
-    const calls = { calls: Math.round(240 * load), failed_calls: i % 7 === 0 ? 2 : 0 };
-    const tasks = { live: Math.round(60 * load), held: 2, due: Math.round(5 * load) };
-    return { at: now - (count - 1 - i) * 60, ...busy, ...times, ...calls, ...tasks };
-  });
-}
-
-/** Opens the operator's overview as after this many minutes of the process. */
-export async function openOverview(page: Page, minutes: number): Promise<void> {
-  await page.route('**/console/api/operator/figures', async (route) => {
-    const response = await route.fetch();
-    const { now } = (await response.json()) as Result<'GET /console/api/operator/figures'>;
-    await route.fulfill({ response, json: { now, minutes: minutesOf(minutes) } });
-  });
-  await page.goto('/operator');
-  await settled(page, 'Operator');
-  await page.locator('.uplot').first().waitFor();
-}
-
 const RECENT: Result<'GET /console/api/operator/providers'>['recent'] = [
   {
     provider: 'local',

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { openWakeUps } from '../../server/src/tasks/wake-ups.ts';
 import { quiet } from '../../server/test/database.ts';
 import { makeHeldTask } from '../../server/test/task-fixtures.ts';
-import { openOverview, openRefusing } from './operator-states.ts';
+import { openRefusing } from './operator-states.ts';
 import { operatorPages } from './pages.ts';
 import { signedInPage } from './signed-in.ts';
 import { expectNoViolations, open, openSite, settled, siteOf, test } from './site.ts';
@@ -99,28 +99,6 @@ test('its navigation stays in its place, and changes are made from its pages', a
 
 test('what does not exist is said to be missing, without a retry', async () => {
   await expectNothingAt(await asOperator());
-});
-
-test('the charts of the first minutes name each minute once, and the last values', async () => {
-  const page = await asOperator();
-  await noteLabels(page);
-  await page.addInitScript(() => {
-    Object.defineProperty(navigator, 'language', { value: 'en-US@posix', configurable: true });
-  });
-  await openOverview(page, 2);
-  const labels = await page.evaluate(() =>
-    [...(window as unknown as Labels).labels.values()].map((texts) =>
-      texts.filter((text) => /^\d\d:\d\d$/.test(text)),
-    ),
-  );
-  assert.equal(labels.length, 5);
-  for (const texts of labels) assert.equal(new Set(texts).size, 2, String(texts));
-  for (const texts of labels) assert.equal(texts.length, 2, String(texts));
-  const legend = await page.locator('.u-legend').first().innerText();
-  assert.match(legend, /Live.*\d/s);
-  assert.doesNotMatch(legend, /--/);
-  const creates = page.getByRole('img', { name: /^Duration of creates/ }).locator('canvas');
-  assert.ok(await creates.evaluate(hasTungsten), 'a minute without neighbours has a point');
 });
 
 test('an operator sets a route, sees what is wrong with another, and removes it', async () => {
@@ -265,39 +243,4 @@ async function expectNothingAt(admin: Page): Promise<void> {
     assert.equal(await admin.getByRole('button', { name: 'Try again' }).count(), 0);
   }
   await expectNoViolations(admin);
-}
-
-/** Whether something is drawn in the colour of the first series. */
-function hasTungsten(canvas: SVGElement | HTMLElement): boolean {
-  if (!(canvas instanceof HTMLCanvasElement)) return false;
-  const { width, height } = canvas;
-  const pixels = canvas.getContext('2d')?.getImageData(0, 0, width, height).data ?? [];
-  for (let at = 0; at < pixels.length; at += 4) {
-    const [red = 0, green = 0, blue = 255] = [pixels[at], pixels[at + 1], pixels[at + 2]];
-    if (red > 220 && green > 150 && blue < 90) return true;
-  }
-  return false;
-}
-
-/** The texts on each canvas of a page. */
-interface Labels {
-  labels: Map<HTMLCanvasElement, string[]>;
-}
-
-async function noteLabels(page: Page): Promise<void> {
-  await page.addInitScript(() => {
-    const labels: Labels['labels'] = new Map();
-    Object.assign(window, { labels });
-    const { clearRect, fillText } = CanvasRenderingContext2D.prototype;
-    Object.assign(CanvasRenderingContext2D.prototype, {
-      clearRect(this: CanvasRenderingContext2D, ...area: [number, number, number, number]) {
-        labels.set(this.canvas, []);
-        clearRect.apply(this, area);
-      },
-      fillText(this: CanvasRenderingContext2D, text: string, x: number, y: number) {
-        labels.get(this.canvas)?.push(text);
-        fillText.call(this, text, x, y);
-      },
-    });
-  });
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { beginSession } from '../../server/src/sign-in/sessions.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
 import { addAuthenticator, addPasskey, become, outdateProof, signedInPage } from './signed-in.ts';
-import { expectNoViolations, open, openSite, settled, signIn, siteOf, test } from './site.ts';
+import { expectNoViolations, open, openSite, signIn, siteOf, test } from './site.ts';
 
 const site = await siteOf(() => openSite({ ROLES: 'api' }));
 
@@ -64,16 +64,6 @@ test('a session that is ended elsewhere leads to the sign-in at its next action'
   await other.waitForURL('**/sign-in?ended=yes&next=%2Fkeys');
   await other.getByText('Your session has ended.').waitFor();
   await expectNoViolations(other);
-});
-
-test('the theme is chosen, and stays', async () => {
-  const { page } = await signedInPage(site);
-  await open(page, '/settings', 'Settings');
-  await page.getByText('Dark', { exact: true }).click();
-  await page.reload();
-  await settled(page, 'Settings');
-  assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark');
-  assert.ok(await page.getByLabel('Dark').isChecked());
 });
 
 test('an account is closed after its address was typed, and a sign-in opens it again', async () => {

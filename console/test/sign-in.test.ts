@@ -118,23 +118,6 @@ test('a wrong code says so, five of them end the code', async () => {
   assert.equal((await page.request.get('/console/api/me')).status(), 401);
 });
 
-test('the sign-in leads to no other site', async () => {
-  const page = await site.newPage();
-  await page.goto(`/sign-in?next=${encodeURIComponent('//evil.example/x')}`);
-  await signIn(site, page, 'next@example.com');
-  await settled(page, 'Playground');
-  assert.equal(page.url(), `${site.url}/playground`);
-  for (const next of [
-    '/\\evil.example',
-    '/.//evil.example',
-    'https://evil.example',
-    'javascript:alert(1)',
-  ]) {
-    await open(page, `/sign-in?next=${encodeURIComponent(next)}`, 'Playground');
-    assert.equal(page.url(), `${site.url}/playground`, next);
-  }
-});
-
 test('the buttons of issuers sign in, and lead to where one wanted to go', async () => {
   const page = await site.newPage();
   const chooseIssuer = async (name: string) => {

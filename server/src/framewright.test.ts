@@ -1,65 +1,17 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { after, test } from 'node:test';
-import { client } from '../test/client.ts';
 import { createTestDatabase } from '../test/database.ts';
 import { longTest } from '../test/long.ts';
 import { ask, run } from '../test/service/command-line.ts';
-import { startServiceProcess } from '../test/service/service-process.ts';
 import { sql } from '../test/task-fixtures.ts';
 import { temporaryFolder } from '../test/temporary-folder.ts';
-import { until } from '../test/until.ts';
 import { createAccount } from './accounts/accounts.ts';
 
 const database = await createTestDatabase();
 const own = { DATABASE_URL: database.url };
 const AWAY = { DATABASE_URL: 'postgres://ada:hunter2@127.0.0.1:1/x' };
 after(() => database.close());
-
-longTest('commands work on the embedded database while a service uses it', async (t) => {
-  await using folder = await temporaryFolder();
-  const embedded = { DATA_DIR: folder.path };
-  const service = await startServiceProcess(embedded);
-  t.after(() => service.kill('SIGTERM'));
-  const { account_id: account } = await ask(embedded, 'accounts create ada@example.com');
-  assert.match(String(account), /^acct_/);
-  const granted = await ask(
-    embedded,
-    `credits grant ${account} 1000 --kind paid --reference invoice-1`,
-  );
-  assert.deepEqual(granted.paid, { available: 1000, reserved: 0, debt: 0 });
-  const key = await ask(embedded, 'keys create ada@example.com --name laptop');
-  const api = client(service.url, String(key.secret));
-  assert.equal((await api.credits()).body.available_credits, 1000);
-  const request = { prompt: 'A lighthouse', duration: 4, resolution: '480p', seed: 5 };
-  const created = await api.create(request);
-  assert.equal(created.status, 202);
-  const taskId = String(created.body.id);
-  await until(
-    () => api.task(taskId),
-    ({ body }) => body.status === 'completed',
-  );
-  const task = await ask(embedded, `tasks show ${taskId}`);
-  assert.equal(task.phase, 'completed');
-  assert.ok(Array.isArray(task.attempts) && task.attempts.length === 1);
-  const listed = await ask(embedded, 'tasks list --phase completed --account ada@example.com');
-  assert.ok(Array.isArray(listed));
-  assert.deepEqual(
-    listed.map(({ id }) => id),
-    [taskId],
-  );
-  assert.deepEqual((await ask(embedded, 'credits show ada@example.com')).paid, {
-    available: 900,
-    reserved: 0,
-    debt: 0,
-  });
-  assert.deepEqual(await ask(embedded, 'audit'), { ok: true, problems: [] });
-  await ask(embedded, `keys revoke ${key.key_id}`);
-  assert.equal((await api.credits()).status, 401);
-  assert.ok(!service.output().includes(String(key.secret)), 'secrets stay out of the log');
-  assert.equal(await service.kill('SIGTERM'), 0);
-  assert.deepEqual(await ask(embedded, 'audit'), { ok: true, problems: [] });
-});
 
 longTest('the first command creates the embedded database, the next one opens it', async () => {
   await using folder = await temporaryFolder();

@@ -4,8 +4,10 @@ import * as fc from 'fast-check';
 import { catalogWith, NOVA } from '../../test/catalogs.ts';
 import { requestOf } from '../../test/requests.ts';
 import { ApiError } from '../kernel/errors.ts';
+import type { VideoFacts } from '../media/measurement.ts';
 import { BUILT_IN } from './catalog.ts';
 import { MODES, type Mode } from './models.ts';
+import { referenceProblem } from './reference-rules.ts';
 import { checkRequest, type GenerationRequest, inputsOf, storedUrl } from './request.ts';
 
 const PLAIN = requestOf({ prompt: 'a lighthouse at dawn' });
@@ -64,26 +66,6 @@ test('each mode accepts exactly the combinations of media fields that the contra
   }
 });
 
-test('a field that the mode does not accept is named, with the mode', () => {
-  const reason = 'not_accepted_in_mode';
-  for (const [mode, field] of [
-    ['text-to-video', 'image_url'],
-    ['text-to-video', 'reference_image_urls'],
-    ['image-to-video', 'reference_video_urls'],
-    ['media-to-video', 'end_image_url'],
-  ] as const) {
-    assert.deepEqual(refusal({ mode, [field]: MEDIA[field] }), { field, reason, mode });
-  }
-});
-
-test('a missing field that the mode requires is named, with the mode', () => {
-  const reason = 'required';
-  const opening = { mode: 'image-to-video', end_image_url: MEDIA.end_image_url } as const;
-  assert.deepEqual(refusal(opening), { field: 'image_url', reason, mode: 'image-to-video' });
-  const field = 'reference_image_urls';
-  assert.deepEqual(refusal({ mode: 'media-to-video' }), { field, reason, mode: 'media-to-video' });
-});
-
 function withVideos(urls: number, durations: number[] | undefined): Partial<GenerationRequest> {
   return {
     mode: 'media-to-video',
@@ -135,16 +117,6 @@ test('a host on the allow list is accepted, but only on the listed port', () => 
   const allow = ['localhost:8443'];
   assert.equal(refusal({ mode, image_url: 'https://localhost:8443/a.png' }, allow), undefined);
   assert.notEqual(refusal({ mode, image_url: 'https://localhost:8444/a.png' }, allow), undefined);
-});
-
-test('a resolution that the model does not offer is refused; the details have both', () => {
-  for (const resolution of ['1080p', '4k'] as const) {
-    for (const model of ['video-2.0-fast', 'video-2.0-mini'] as const) {
-      const expected = { field: 'resolution', reason: 'not_offered', model, resolution };
-      assert.deepEqual(refusal({ model, resolution }), expected);
-    }
-    assert.equal(refusal({ model: 'video-2.0', resolution }), undefined);
-  }
 });
 
 test('what an added model lacks is refused, also as a default; the details have what it offers', () => {
@@ -211,4 +183,20 @@ test('an address under the service’s own uploads names an upload, unless it hi
   ]) {
     assert.equal(stored(url), url);
   }
+});
+
+function video(width: number, height: number, durationSeconds: number) {
+  return { width, height, durationSeconds } as VideoFacts;
+}
+
+test('a reference video lasts 2 to 15 seconds, rounded, with a short side of 480 to 720 pixels', () => {
+  const cases: [seen: VideoFacts, reason?: string][] = [
+    [video(854, 480, 1.5)],
+    [video(720, 1280, 15.4)],
+    [video(854, 480, 1.4), 'duration_out_of_range'],
+    [video(854, 480, 15.5), 'duration_out_of_range'],
+    [video(854, 478, 5), 'short_side_out_of_range'],
+    [video(722, 1280, 99), 'short_side_out_of_range'],
+  ];
+  for (const [seen, reason] of cases) assert.equal(referenceProblem(seen)?.reason, reason);
 });

@@ -3,7 +3,6 @@ import { hostname, userInfo } from 'node:os';
 import { after, test } from 'node:test';
 import { createTestDatabase } from '../../test/database.ts';
 import { ask, run } from '../../test/service/command-line.ts';
-import { makeHeldTask, openTaskFixture } from '../../test/task-fixtures.ts';
 import { recordAction } from '../operator/actions.ts';
 import { parseCommandLine } from './command-line.ts';
 
@@ -37,45 +36,6 @@ test('a command that changes something is recorded once, with who ran it and why
   assert.deepEqual(await recorded(String(id)), [
     { command: 'accounts disable', actor, reason: 'fraud', details: null },
     { command: 'accounts create', actor: 'ada', reason: null, details: null },
-  ]);
-});
-
-test('grants, adjustments, keys and decisions are recorded, and a repeated one is not', async () => {
-  const { account_id: id } = await does(['accounts', 'create', 'grace@example.com']);
-  const movement = ['50', '--kind', 'paid', '--reference', 'r1', '--reason', 'invoice 7'];
-  for (const command of ['grant', 'adjust', 'grant', 'adjust']) {
-    await does(['credits', command, id, ...movement]);
-  }
-  const { key_id: key } = await does(['keys', 'create', id]);
-  await does(['keys', 'revoke', key, '--reason', 'leaked']);
-  assert.equal((await does(['keys', 'revoke', key])).changed, false);
-  const details = { kind: 'paid', credits: 50, reference: 'r1' };
-  const ofAccount = await recorded(id);
-  assert.deepEqual(
-    ofAccount.map(({ command, reason, details }: Record<string, unknown>) => [
-      command,
-      reason,
-      details,
-    ]),
-    [
-      ['credits adjust', 'invoice 7', details],
-      ['credits grant', 'invoice 7', details],
-      ['accounts create', null, null],
-    ],
-  );
-  const commands = (await recorded(key)).map(({ command }: { command: string }) => command);
-  assert.deepEqual(commands, ['keys revoke', 'keys create']);
-});
-
-test('a decision is recorded with its reason; a refused one is not', async (t) => {
-  const fixture = await openTaskFixture();
-  t.after(() => fixture.close());
-  const { held } = await makeHeldTask(fixture);
-  const decision = ['reconcile', held.id, '--not-accepted', '--reason', 'console', '--by', 'bo'];
-  assert.deepEqual(await does(decision, fixture.db), { task_id: held.id, phase: 'failed' });
-  await assert.rejects(does(decision, fixture.db), /^UsageError: .* is failed, not held/);
-  assert.deepEqual(await recorded(held.id, fixture.db), [
-    { command: 'reconcile', actor: 'bo', reason: 'console', details: { kind: 'not_accepted' } },
   ]);
 });
 

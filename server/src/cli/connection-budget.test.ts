@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
+import { readdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { after, test } from 'node:test';
 import { createTestDatabase, quiet } from '../../test/database.ts';
 import { recordingLog } from '../../test/recording-log.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { openDatabase } from '../database/database.ts';
+import { UsageError } from '../kernel/errors.ts';
 import { warnOfConnections } from './connection-budget.ts';
+import { requireDataFolder } from './serve.ts';
 
 type Settings = Parameters<typeof warnOfConnections>[0];
 
@@ -50,4 +55,30 @@ test('a start whose database does not respond at this moment continues without t
   const db = openDatabase({ url, connections: 1, log: quiet });
   await warnOfConnections(ONE, { db, log: quiet });
   await db.close();
+});
+
+test('the data folder is made, and stays empty', async () => {
+  await using folder = await temporaryFolder();
+  const dataDir = path.join(folder.path, 'of/data');
+  await requireDataFolder(dataDir);
+  await requireDataFolder(dataDir);
+  assert.deepEqual(await readdir(dataDir), []);
+});
+
+const ANYWHERE = process.platform === 'linux' ? ['/proc/x', '/proc/x/y', '/sys/x'] : [];
+
+test('a data folder that can not be made is refused in one line', async () => {
+  await using folder = await temporaryFolder();
+  const file = path.join(folder.path, 'file');
+  await writeFile(file, '');
+  for (const dataDir of [file, path.join(file, 'data'), ...ANYWHERE]) {
+    await assert.rejects(requireDataFolder(dataDir), (error) => {
+      assert.ok(error instanceof UsageError, dataDir);
+      assert.match(
+        error.message,
+        /^the data folder can't be used: E[^\n]* Set DATA_DIR to [^\n]*$/,
+      );
+      return true;
+    });
+  }
 });

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { UsageError } from '../kernel/errors.ts';
+import { readBilling } from './billing.ts';
+import { readTracing } from './tracing.ts';
 import { readWebsite } from './website.ts';
 
 test('nobody is an operator and no proxy is trusted by default', () => {
@@ -71,4 +73,56 @@ test('the slash at the end of an issuer stays, since it is compared', () => {
     OIDC_CLIENT_SECRET: 'secret',
   }).issuers;
   assert.equal(oidc?.issuer, OIDC_ISSUER);
+});
+
+const SET = { STRIPE_SECRET_KEY: 'sk_live_1', STRIPE_WEBHOOK_SECRET: 'whsec_1' };
+
+test('nothing is sold unless a key is set', () => {
+  assert.equal(readBilling({}), undefined);
+  const settings = { secretKey: 'sk_live_1', webhookSecret: 'whsec_1', baseUrl: undefined };
+  assert.deepEqual(readBilling(SET), settings);
+  const simulated = readBilling({ ...SET, STRIPE_BASE_URL: 'http://127.0.0.1:12111/' });
+  assert.equal(simulated?.baseUrl, 'http://127.0.0.1:12111');
+});
+
+test('half a setting, and a value that is no key, keep the service from starting without showing it', () => {
+  for (const env of [
+    { STRIPE_SECRET_KEY: 'sk_live_1' },
+    { STRIPE_WEBHOOK_SECRET: 'whsec_1' },
+    { STRIPE_BASE_URL: 'http://127.0.0.1:1' },
+    { ...SET, STRIPE_SECRET_KEY: 'pk_live_secret' },
+    { ...SET, STRIPE_SECRET_KEY: 'sk_org_secret' },
+    { ...SET, STRIPE_BASE_URL: 'ftp://127.0.0.1' },
+  ]) {
+    assert.throws(() => readBilling(env), /^UsageError: (?!.*pk_live_secret)STRIPE_/);
+  }
+});
+
+const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
+
+test('tracing is off until an endpoint or the exporter is set', () => {
+  assert.equal(readTracing({}), undefined);
+  const on = { sampler: 'parentbased_always_on', ratio: 1 };
+  assert.deepEqual(readTracing(ENDPOINT), on);
+  assert.deepEqual(readTracing({ OTEL_TRACES_EXPORTER: 'otlp' }), on);
+  assert.equal(readTracing({ ...ENDPOINT, OTEL_SDK_DISABLED: 'true' }), undefined);
+  assert.equal(readTracing({ ...ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }), undefined);
+});
+
+test('the sampler and its share are those of the variables', () => {
+  const env = { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.01' };
+  assert.deepEqual(readTracing({ ...ENDPOINT, ...env }), { sampler: 'traceidratio', ratio: 0.01 });
+});
+
+test('values that OpenTelemetry knows and the service does not have keep it from starting', () => {
+  for (const [name, value] of [
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
+    ['OTEL_TRACES_EXPORTER', 'zipkin'],
+    ['OTEL_TRACES_SAMPLER', 'jaeger_remote'],
+    ['OTEL_TRACES_SAMPLER_ARG', '2'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317'],
+    ['OTEL_SDK_DISABLED', 'yes'],
+  ] as const) {
+    assert.throws(() => readTracing({ [name]: value }), { message: new RegExp(`^${name}=`) });
+  }
 });

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createTestDatabase, POOLER_STATEMENTS, quiet } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { until } from '../../test/until.ts';
+import { followDatabaseClock } from './clock.ts';
 import {
   DatabaseUnavailable,
   isDatabaseUnavailable,
@@ -17,6 +18,7 @@ import {
   together,
   violatedConstraint,
 } from './database.ts';
+import { jsonText } from './json-text.ts';
 
 const ADD = statement('test_add', 'insert into counted (n) values ($1)');
 const SUM = statement('test_sum', 'select coalesce(sum(n), 0)::bigint as total from counted');
@@ -230,4 +232,27 @@ test('a named statement gives each parameter its value in any order, and needs a
   assert.deepEqual(rows, [{ left: 3, from_text: '5' }]);
   // @ts-expect-error: `less` is missing
   assert.throws(() => subtract.values({ from: 5 }), /test_subtract needs a value for less/);
+});
+
+test('characters that Postgres rejects in JSON are replaced, at any depth', () => {
+  const half = '🎬'.slice(0, 1);
+  const text = jsonText({ words: ['a\0b', `cut ${half}`], whole: '🎬', none: null, n: 1 });
+  assert.equal(text, '{"words":["a�b","cut �"],"whole":"🎬","none":null,"n":1}');
+});
+
+test('the clock agrees with the database, also when the machine clock is hours off', async () => {
+  const database = await createTestDatabase();
+  const { db } = database;
+  const stopping = new AbortController();
+  try {
+    for (const offsetSeconds of [0, -7200, 86_400]) {
+      await database.setClock(offsetSeconds);
+      const now = await followDatabaseClock({ db, log: quiet, signal: stopping.signal });
+      const distanceMs = Math.abs(now() - (Date.now() + offsetSeconds * 1000));
+      assert.ok(distanceMs < 1000, `${distanceMs} ms away`);
+    }
+  } finally {
+    stopping.abort();
+    await database.close();
+  }
 });

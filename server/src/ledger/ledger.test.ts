@@ -81,20 +81,6 @@ test('tasks of one account that are settled together store the balance after eac
   ]);
 });
 
-test('the API never spends promotional credits', async () => {
-  const accountId = await openAccount();
-  await grant(db, { accountId, credits: 500, kind: 'promotional', reference: accountId });
-  const reservation = { accountId, taskId: crypto.randomUUID(), credits: 1 };
-  await assert.rejects(
-    inTransaction((tx) => reserve(tx, reservation)),
-    { code: 'insufficient_credits' },
-  );
-  assert.deepEqual(await balances(db, accountId), {
-    paid: { available: 0, reserved: 0 },
-    promotional: { available: 500, reserved: 0 },
-  });
-});
-
 test('a reference is refused with another account, amount, kind, direction or note', async () => {
   const [accountId, other] = [await customerWith(100), await openAccount()];
   const reference = crypto.randomUUID();

@@ -5,10 +5,9 @@ import { createTestDatabase, quiet } from '../../test/database.ts';
 import { ledgerProblems } from '../../test/ledger/ledger-problems.ts';
 import { reserve } from '../../test/ledger/reserve.ts';
 import { sql } from '../../test/task-fixtures.ts';
-import { violatedConstraint } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { clawBack, takeBackUpTo } from './debts.ts';
-import { availableNow, balances, grant, grantPayment, settle } from './ledger.ts';
+import { balances, grant, grantPayment, settle } from './ledger.ts';
 import { GRACE_DAYS } from './lot-book.ts';
 import { bringDueUpToDate, bringUpToDate } from './lots.ts';
 import { paidBalances } from './payments.ts';
@@ -87,18 +86,6 @@ test('credits that have expired can’t be reserved, also if no process has swep
   await reserveNow(accountId, 30);
   assert.deepEqual(await paid(accountId), { available: 0, reserved: 30 });
   assert.equal((await expiriesOf(accountId))[0]?.credits, 100);
-});
-
-test('a sweep takes what is left of an expired lot, once', async () => {
-  const accountId = await openAccount();
-  const reference = await give(accountId, 100, HOUR);
-  await spend(accountId, 30);
-  await database.setClock(HOUR + 1);
-  await Promise.all([sweep(), sweep(), sweep()]);
-  const expiry = { reference: `expire:grant:${reference}`, credits: 70, source: 'available' };
-  assert.deepEqual(await expiriesOf(accountId), [expiry]);
-  assert.deepEqual(await paid(accountId), { available: 0, reserved: 0 });
-  assert.equal(await sweep(), 0);
 });
 
 test('an expiry stays booked when the clock goes back', async () => {
@@ -205,20 +192,6 @@ function takeBackNewest(accountId: string, payments: string[], credits: number) 
     takeBackUpTo(tx, { accountId, payments, credits, note: 'refunded', referenceOf }),
   );
 }
-
-test('a payment gives its credits once, and those that expire are taken back in time', async () => {
-  const accountId = await openAccount();
-  const reference = await pay(accountId, 100);
-  await pay(accountId, 40, HOUR);
-  const again = { accountId, credits: 100, reference, expiresAt: null };
-  await assert.rejects(
-    db.transaction((tx) => grantPayment(tx, again)),
-    (error) => violatedConstraint(error) === 'ledger_transfers_reference_key',
-  );
-  assert.equal(await availableNow(db, accountId), 140);
-  await database.setClock(HOUR + 1);
-  assert.equal(await availableNow(db, accountId), 100);
-});
 
 test('refunded payments are taken back from the newest one; what is spent becomes a debt', async () => {
   const accountId = await openAccount();

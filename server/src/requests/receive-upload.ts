@@ -25,7 +25,6 @@ const MIN_UPLOAD_RATE = { bytes: MEGABYTE / 2, seconds: 30 };
 
 export interface UploadDeps extends ReceiveDeps {
   minUploadRate?: MinRate;
-  uploadGraceSeconds?: number;
 }
 
 const UPLOADS = { name: 'uploads', max: 60, seconds: 600 };
@@ -42,7 +41,7 @@ export type Uploads = ReturnType<typeof openUploads>;
 
 export function openUploads(deps: UploadDeps) {
   const { db } = deps;
-  const slots = openUploadSlots({ graceSeconds: deps.uploadGraceSeconds });
+  const slots = openUploadSlots();
   return {
     /** @returns the id of the upload */
     async receive(request: FastifyRequest, reply: FastifyReply, owner: UploadOwner) {

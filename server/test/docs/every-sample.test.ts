@@ -3,8 +3,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { filesOf, GUIDES } from '../../../console/docs/contents.ts';
-import { BUILT_IN } from '../../src/catalog/catalog.ts';
-import { ratesAt } from '../../src/catalog/price.ts';
 import { newWebhookSecret, signatureHeaders } from '../../src/webhooks/signature.ts';
 import { longTest } from '../long.ts';
 import { ROOT } from '../repository/sources.ts';
@@ -69,24 +67,6 @@ test('each member of the JSON on pages is one that openapi.json or ERRORS.md has
     });
   }
   assert.deepEqual([...unknown], []);
-});
-
-test('the prices in sentences are those of the table', () => {
-  const { standard, referenced } = ratesAt(BUILT_IN, new Date());
-  const fast = standard['video-2.0-fast']?.['720p'] ?? 0;
-  const alone = standard['video-2.0']?.['1080p'] ?? 0;
-  const beside = referenced['video-2.0']?.['1080p'] ?? 0;
-  const number = (value: number) => value.toLocaleString('en');
-  const pages = ['quickstart', 'prices', 'test-keys'].map((page) => `docs/customers/${page}.md`);
-  const text = pages.map(read).join(' ').replaceAll(/[`*]/g, '').replaceAll(/\s+/g, ' ');
-  for (const phrase of [
-    `${5 * fast} credits: five seconds at ${fast} credits each`,
-    `one reference video of 5 seconds cost (8 + 5) × ${beside} = ${number(13 * beside)} credits`,
-    `8 seconds cost 8 × ${alone} = ${number(8 * alone)} credits`,
-    `100,000 test credits are enough for ${100_000 / (5 * fast)} videos of five seconds`,
-  ]) {
-    assert.ok(text.includes(phrase), phrase);
-  }
 });
 
 const readers = await openReaders();

@@ -100,7 +100,7 @@ export const GUARDS = [
     ],
     ['a worker that lost the lease moves nothing', 'and tasks.lease = given.lease'],
   ),
-  guards('tasks/create/idempotency-keys', 'tasks/create/announce', [
+  guards('tasks/create/idempotency-keys', 'tasks/create/create', [
     'a task that failed before it',
     "and phase in ('reserved', 'ingesting', 'submitting', 'held')",
   ]),

@@ -218,21 +218,3 @@ test('every link within the project leads to a file, and to a heading of it', as
     }
   }
 });
-
-/** The files of the project, the installed packages and hidden ones aside. */
-async function projectFiles(): Promise<string[]> {
-  const entries = await readdir(ROOT, { withFileTypes: true });
-  const names = entries.filter(({ name }) => !/^\.|^node_modules$/.test(name));
-  const folders = names.filter((entry) => entry.isDirectory()).map(({ name }) => name);
-  const inFolders = await Promise.all(folders.map(namesUnder));
-  return [...names.map(({ name }) => name), ...inFolders.flat()];
-}
-
-test('every source file that a page names exists', async () => {
-  const files = await projectFiles();
-  for (const [name, text] of pages) {
-    const named = groups(text, /`([\w./-]+\.ts)`/g);
-    const missing = named.filter((file) => !files.some((it) => `/${it}`.endsWith(`/${file}`)));
-    assert.deepEqual(missing, [], name);
-  }
-});

@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/api-keys.ts';
 import { TEST_OUTCOMES } from '../../src/catalog/test-outcomes.ts';
-import { statement, violatedConstraint } from '../../src/database/database.ts';
+import { violatedConstraint } from '../../src/database/database.ts';
 import { grant } from '../../src/ledger/ledger.ts';
 import { readFigures } from '../../src/operator/listings/figures.ts';
 import { type Client, client, send } from '../client.ts';
@@ -21,16 +21,13 @@ const { db } = fixture;
 const accountId = await createAccount(db, 'ada@example.com');
 await grant(db, { accountId, kind: 'paid', credits: 1000, reference: 'r1' });
 const live = client(fixture.url, (await createKey(db, { accountId })).secret);
-const { secret } = await createKey(db, { accountId, mode: 'test' });
+
 after(() => fixture.close());
 
 /** A client with a new test key, so that no rate window gets full. */
 async function tester(): Promise<Client> {
   return client(fixture.url, (await createKey(fixture.db, { accountId, mode: 'test' })).secret);
 }
-
-const refill = (authorization: string) =>
-  send(`${fixture.url}/api/v1/test-credits`, { method: 'POST', headers: { authorization } });
 
 /** The rows of the table of docs/customers/test-keys.md: the word, and the status of the response. */
 async function documented(): Promise<Map<string, number>> {
@@ -66,23 +63,9 @@ test('the quote for a test word says whether the credits suffice for its create'
     const init = { method: 'POST', headers, body: JSON.stringify({ prompt }) };
     return (await send(`${fixture.url}/api/v1/video/quotes`, init)).body.enough;
   };
-  const key = `Bearer ${secret}`;
+  const key = `Bearer ${(await createKey(db, { accountId, mode: 'test' })).secret}`;
   assert.equal(await quote(key, 'A boat, test-slow'), true);
   assert.equal(await quote(key, 'A boat, test-insufficient-credits'), false);
-});
-
-test('the tasks of a test key are a world of their own', async () => {
-  const api = await tester();
-  const key = 'the-same-key';
-  const body = { prompt: 'A paper boat', duration: 4, resolution: '480p' };
-  const [test, paid] = [await api.create(body, key), await live.create(body, key)];
-  assert.deepEqual([test.status, paid.status], [202, 202]);
-  assert.notEqual(test.body.id, paid.body.id);
-  assert.equal((await live.task(test.body.id)).status, 404);
-  assert.equal((await api.task(paid.body.id)).status, 404);
-  await fixture.settled(test.body.id);
-  await fixture.settled(paid.body.id);
-  assert.equal((await live.credits()).body.available_credits, 900);
 });
 
 test('the tasks of a test key are taken while the provider of new tasks is closed', async () => {
@@ -105,20 +88,4 @@ test('a test task is given to no other provider', async () => {
   await fixture.database.setClock(31);
   await fixture.settled(body.id, 'completed');
   await fixture.database.setClock(0);
-});
-
-test('a refill sets the test credits back, and a live key can not ask for it', async () => {
-  const balance = { available_credits: 100_000, balance_type: 'paid' };
-  const before = await client(fixture.url, secret).credits();
-  assert.ok(before.body.available_credits < 100_000);
-  const refills = await Promise.all([refill(`Bearer ${secret}`), refill(`Bearer ${secret}`)]);
-  for (const { status, body } of refills) assert.deepEqual([status, body], [200, balance]);
-  const booked = statement(
-    'test_refills',
-    `select count(*)::int as refills from ledger_transfers where reference like 'adjust:refill%'`,
-  );
-  assert.deepEqual(await fixture.db.query(booked), [{ refills: 1 }]);
-  const other = await createKey(fixture.db, { accountId });
-  const refused = await refill(`Bearer ${other.secret}`);
-  assert.deepEqual([refused.status, refused.body.error.details.reason], [400, 'live_key']);
 });

@@ -24,33 +24,6 @@ async function balance(by: TestCustomer): Promise<number> {
   return (await by.send({ url: '/api/v1/credits' })).body.available_credits;
 }
 
-test("the contract's example with a reference video is quoted in its parts", async () => {
-  const by = await api.customer(300);
-  const body = {
-    prompt: 'a lighthouse',
-    mode: 'media-to-video',
-    reference_video_urls: ['https://media.example/a.mp4'],
-    reference_video_durations: [3],
-  };
-  const { status, body: quoted } = await quote(body, by);
-  assert.equal(status, 200);
-  assert.deepEqual(quoted, {
-    credits: 240,
-    credits_per_second: 30,
-    output_seconds: 5,
-    reference_seconds: 3,
-    available_credits: 300,
-    enough: true,
-  });
-  const [tasks] = await sql<{ count: number }>(
-    api.database.db,
-    `select (select count(*) from tasks where account_id = $1)
-       + (select count(*) from idempotency_keys where account_id = $1) as count`,
-    [by.accountId],
-  );
-  assert.deepEqual([tasks?.count, await balance(by)], [0, 300], 'nothing is stored or reserved');
-});
-
 const url = fc.constantFrom(
   'https://media.example/a',
   'http://media.example/a',

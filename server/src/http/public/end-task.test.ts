@@ -5,7 +5,6 @@ import { quiet } from '../../../test/database.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { recordAccepted, scriptedProvider } from '../../../test/task-fixtures.ts';
 import { until } from '../../../test/until.ts';
-import { taskMaker } from '../../../test/website/own-tasks.ts';
 import { askForCancels, readCancel } from '../../attempts/cancel-requests.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { CancelOutcome } from '../../providers/provider.ts';
@@ -13,7 +12,6 @@ import { type Phase, readTask } from '../../tasks/task.ts';
 import { type Changes, moveNow } from '../../tasks/transitions.ts';
 
 const api = await openTestApp();
-const make = taskMaker(api.deps);
 const customer = await api.customer(100_000);
 after(() => api.close());
 
@@ -23,8 +21,6 @@ async function createTask(): Promise<string> {
 
 const cancel = (id: string, by: TestCustomer = customer) =>
   by.send({ method: 'POST', url: `/api/v1/tasks/${id}/cancel` });
-const deleteOutput = (id: string, by: TestCustomer = customer) =>
-  by.send({ method: 'DELETE', url: `/api/v1/tasks/${id}/output` });
 
 async function moveOn(id: string, to: Phase, changes: Changes = {}): Promise<void> {
   await moveNow(api.database.db, await readTask(api.database.db, id), { to, changes });
@@ -37,8 +33,6 @@ async function acceptedTask(): Promise<string> {
   await moveOn(id, 'generating');
   return id;
 }
-
-const completedTask = () => make(customer.accountId, { ended: 'completed' });
 
 /** Responds to the request to cancel as the provider does. */
 async function providerSays(id: string, outcome: CancelOutcome): Promise<void> {
@@ -124,49 +118,6 @@ test('a task that failed by itself before its cancel was refused has ended', asy
   assertError(response, 'not_cancellable');
   const { reason, task } = response.body.error.details;
   assert.deepEqual([reason, task.status, task.credits_refunded], ['ended', 'failed', 250]);
-});
-
-test('a held task and a task that has ended are not cancelled: 409 with the task', async () => {
-  const held = await createTask();
-  await moveOn(held, 'submitting');
-  await moveOn(held, 'held', { heldCause: 'acceptance' });
-  for (const [id, reason, status] of [
-    [held, 'held', 'processing'],
-    [await completedTask(), 'ended', 'completed'],
-  ] as const) {
-    const response = await cancel(id);
-    assertError(response, 'not_cancellable');
-    const { details } = response.body.error;
-    assert.deepEqual([details.reason, details.task.id, details.task.status], [reason, id, status]);
-  }
-});
-
-test('another account can neither cancel a task nor delete its video', async () => {
-  const id = await completedTask();
-  const other = await api.customer(10);
-  assertError(await cancel(id, other), 'not_found');
-  assertError(await deleteOutput(id, other), 'not_found');
-  assertError(await cancel('task_unknown'), 'not_found');
-});
-
-test('a deleted video gets 410, also by a fresh link, and a second delete is harmless', async () => {
-  const id = await completedTask();
-  const statusOfLink = async () => {
-    const { body } = await customer.send({ url: `/api/v1/tasks/${id}` });
-    const { pathname, search } = new URL(body.output.video_url);
-    return (await api.app.inject({ url: pathname + search })).statusCode;
-  };
-  assert.equal(await statusOfLink(), 200);
-  const deleted = await Promise.all([deleteOutput(id), deleteOutput(id)]);
-  for (const { status } of [...deleted, await deleteOutput(id)]) assert.equal(status, 204);
-  assert.equal(await statusOfLink(), 410);
-});
-
-test('a task without a video has none to delete: 409 with the task', async () => {
-  const id = await createTask();
-  const response = await deleteOutput(id);
-  assertError(response, 'no_output');
-  assert.equal(response.body.error.details.task.id, id);
 });
 
 // It is the last test: nothing waits in this process after it.

@@ -41,16 +41,6 @@ async function walk(
   return ids;
 }
 
-test('a task is in the list at once, in the same shape as a read of it', async () => {
-  const newcomer = await api.customer(1000);
-  assert.deepEqual((await list(newcomer)).body, { data: [], next_cursor: null });
-  const first = (await newcomer.create({ prompt: 'a lighthouse at dawn' })).body.id;
-  const second = (await newcomer.create({ prompt: 'a harbour', model: 'video-2.0' })).body.id;
-  const read = async (id: string) => (await newcomer.send({ url: `${TASKS}/${id}` })).body;
-  const { body } = await list(newcomer);
-  assert.deepEqual(body, { data: [await read(second), await read(first)], next_cursor: null });
-});
-
 test('a list has the tasks of its account and surface only', async () => {
   const [own, foreign] = [await api.customer(10_000), await api.customer(10_000)];
   const mine = await make(own.accountId);

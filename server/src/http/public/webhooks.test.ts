@@ -20,29 +20,6 @@ async function create(body: object = {}) {
   return call('POST', '', { url: URL_OF_RECEIVER, events: ['task.completed'], ...body });
 }
 
-test('an endpoint is made, listed, changed and deleted, and its secret is shown once', async () => {
-  const made = await create({ description: 'ours' });
-  assert.equal(made.status, 201);
-  const { secret, ...endpoint } = made.body;
-  assert.match(secret, /^whsec_/);
-  const { id } = endpoint;
-  assert.deepEqual((await call('GET', `/${id}`)).body, endpoint);
-  assert.deepEqual((await call('GET')).body.data, [endpoint]);
-  const changed = await call('PATCH', `/${id}`, { enabled: false, events: ['task.failed'] });
-  assert.deepEqual(
-    [changed.body.disabled_because, changed.body.events, changed.body.url],
-    ['owner', ['task.failed'], URL_OF_RECEIVER],
-  );
-  const again = await call('PATCH', `/${id}`, { enabled: true, description: '' });
-  assert.deepEqual([again.body.disabled_at, again.body.description], [null, null]);
-  const replaced = await call('POST', `/${id}/secret`);
-  assert.notEqual(replaced.body.secret, secret);
-  assert.ok(replaced.body.earlier_secret_until);
-  for (const _twice of [1, 2]) assert.equal((await call('DELETE', `/${id}`)).status, 204);
-  assertError(await call('GET', `/${id}`), 'not_found');
-  assert.deepEqual((await call('GET')).body.data, []);
-});
-
 test('a test event is logged, and can be sent again', async () => {
   const { id } = (await create()).body;
   const sent = await call('POST', `/${id}/test`);

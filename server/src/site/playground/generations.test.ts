@@ -3,10 +3,8 @@ import { after, test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
-import { createKey } from '../../accounts/api-keys.ts';
 import { balances, grant } from '../../ledger/ledger.ts';
 import { audit } from '../../operator/audit.ts';
-import { endPause, pause } from '../../providers/circuit-breaker/pauses.ts';
 
 const BODY = { prompt: 'a lighthouse at dawn' };
 const PRICE = 250;
@@ -68,22 +66,6 @@ test('a create responds at once with the task, and its credits by kind', async (
   assert.deepEqual(me.body.credits, { paid: 850, promotional: 0, reserved: 250, owed: 0 });
 });
 
-test('a repeated key returns the task; with another body it is a conflict', async () => {
-  const visitor = await visitorWith(PRICE);
-  const key = crypto.randomUUID();
-  const sent = await Promise.all([1, 2, 3, 4].map(() => create(visitor, BODY, key)));
-  const ids = new Set(sent.map(({ body }) => body.id));
-  assert.equal(ids.size, 1);
-  assert.deepEqual(sent.map(({ status }) => status).sort(), [200, 200, 200, 202]);
-  const replayed = sent.filter(({ headers }) => headers['idempotent-replayed'] === 'true');
-  assert.equal(replayed.length, 3);
-  assertError(await create(visitor, { prompt: 'another' }, key), 'idempotency_conflict');
-  assertError(await create(visitor), 'insufficient_credits');
-  // The same key on the public API is another key: each surface has its own.
-  const { paid } = await balances(website.database.db, visitor.accountId);
-  assert.deepEqual(paid, { available: 0, reserved: PRICE });
-});
-
 test('a page learns by its key whether a request has arrived, and of its own mode only', async () => {
   const visitor = await visitorWith(PRICE);
   const key = crypto.randomUUID();
@@ -94,15 +76,6 @@ test('a page learns by its key whether a request has arrived, and of its own mod
   assert.equal((await look(visitor, 'live')).body.id, id);
   assertError(await look(visitor, 'test'), 'not_found');
   assertError(await look(await visitorWith(0), 'live'), 'not_found');
-});
-
-test('the public API does not know the task, and its key can be used there', async () => {
-  const visitor = await visitorWith(1000);
-  const { body } = await create(visitor);
-  const { secret } = await createKey(website.database.db, { accountId: visitor.accountId });
-  const headers = { authorization: `Bearer ${secret}`, cookie: '' };
-  const own = await visitor.send({ url: `/api/v1/tasks/${body.id}`, headers });
-  assertError(own, 'not_found');
 });
 
 test('the rules of the request are those of the public API', async () => {
@@ -130,21 +103,6 @@ test('the rules of the request are those of the public API', async () => {
   assertError(malformed, 'invalid_request', { field: 'Idempotency-Key' });
   const { paid } = await balances(website.database.db, visitor.accountId);
   assert.equal(paid.reserved, 0);
-});
-
-test('while creates are paused nothing is reserved, and a known key still returns its task', async () => {
-  const visitor = await visitorWith(1000);
-  const key = crypto.randomUUID();
-  const first = await create(visitor, BODY, key);
-  const { db } = website.database;
-  await db.transaction((tx) => pause(tx, 'creates', 'a test'));
-  try {
-    assertError(await create(visitor), 'service_busy', { reason: 'not_taken' });
-    assert.equal((await create(visitor, BODY, key)).body.id, first.body.id);
-  } finally {
-    await db.transaction((tx) => endPause(tx, 'creates'));
-  }
-  assert.equal((await create(visitor)).status, 202);
 });
 
 test('an account creates at most 30 videos a minute on the website', async () => {

@@ -4,7 +4,6 @@ import type { ClientRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { after, afterEach, test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
-import { longTest } from '../../../test/long.ts';
 import { imageBytes } from '../../../test/media/media-fixture.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
@@ -182,42 +181,6 @@ test('three accounts leave places for others', async () => {
   await untilReceiving(4); // who has a place gets no other one while four are taken
   for (const owner of owners) assertError(await owner.upload(picture), 'service_busy');
   assert.equal((await (await website.signIn()).upload(picture)).status, 201);
-});
-
-longTest('six mailboxes that send single bytes do not keep a seventh out', async (t) => {
-  const busy = await openTestWebsite({ uploadGraceSeconds: 0.2 });
-  const trickle = setInterval(() => {
-    for (const sent of slowUploads) if (!sent.destroyed) sent.write('x');
-  }, 20);
-  t.after(() => {
-    clearInterval(trickle);
-    endSlowUploads();
-    return busy.close();
-  });
-  const owners = await Promise.all(Array.from({ length: 6 }, () => busy.signIn()));
-  const slow = owners.flatMap((owner) => [1, 2, 3].map(() => slowUpload(owner, busy)));
-  const statuses = slow.map(async (sent) => {
-    const [response] = await once(sent, 'response');
-    assert.equal(response.headers['retry-after'], '1');
-    return response.statusCode;
-  });
-  let refused = 0;
-  for (const each of statuses) each.then(() => (refused += 1)).catch(() => {});
-  // Eight are received, and ten are refused: nobody but the seventh has no place.
-  await until(
-    async () => refused,
-    (count) => count >= 10,
-  );
-  const visitor = await busy.signIn();
-  await until(
-    () => visitor.upload(picture),
-    ({ status }) => status === 201,
-    5,
-  );
-  await until(
-    async () => refused,
-    (count) => count >= 11,
-  );
 });
 
 test('an upload that brings almost nothing ends, and its place is free', async (t) => {

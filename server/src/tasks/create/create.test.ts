@@ -5,12 +5,15 @@ import {
   bindingFor,
   claimTask,
   createTask,
+  makeSubmittingTask,
   makeTask,
   openTaskFixture,
   PRICE,
   REQUEST,
+  recordAccepted,
   requestFor,
   sql,
+  untilBlocked,
 } from '../../../test/task-fixtures.ts';
 import type { Price } from '../../catalog/price.ts';
 import type { GenerationRequest } from '../../catalog/request.ts';
@@ -19,6 +22,7 @@ import { balances } from '../../ledger/ledger.ts';
 import { notAccepted } from '../not-accepted.ts';
 import type { Task } from '../task.ts';
 import { type CreateDeps, type Created, taskCreator } from './create.ts';
+import { announce } from './idempotency-keys.ts';
 import type { Binding, CheckedRequest } from './new-task.ts';
 
 const fixture = await openTaskFixture();
@@ -102,16 +106,6 @@ testBoth(
     assert.equal((await balances(db, accountId)).paid.reserved, PRICE.credits);
   },
 );
-
-testBoth('parallel creates of an account never reserve more than it has', async ({ create }) => {
-  const { accountId } = await makeCustomer(db, PRICE.credits * 4);
-  const attempts = Array.from({ length: 20 }, () => create(bindingFor(accountId)));
-  const outcomes = await Promise.allSettled(attempts);
-  assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 4);
-  const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
-  for (const { reason } of refused) assert.equal(reason.code, 'insufficient_credits');
-  assert.deepEqual((await balances(db, accountId)).paid, { available: 0, reserved: 1000 });
-});
 
 testBoth('two accounts may use the same key', async ({ create }) => {
   const [ada, grace] = [await makeCustomer(db, 250), await makeCustomer(db, 250)];
@@ -246,4 +240,51 @@ testBoth('without the database a create is service_busy', async ({ way }) => {
   await closed.close();
   const attempt = way({ ...fixture.deps, db: closed })(requestFor(bindingFor('acct_x')));
   await assert.rejects(attempt, { code: 'service_busy', retryAfterSeconds: 1 });
+});
+
+const OPTIONS = { submitRetrySeconds: 600, cause: { provider: 'busy' } };
+
+test('a task that was announced before it was not accepted is submitted again, not failed', async () => {
+  const { task, binding } = await makeSubmittingTask(fixture);
+  let refused: Promise<unknown> = Promise.resolve();
+  await db.transaction(async (tx) => {
+    assert.equal((await announce(tx, task.id))?.id, task.id);
+    refused = db.transaction((other) => notAccepted(other, task, OPTIONS));
+    await untilBlocked(db);
+  });
+  assert.equal(await refused, 'postponed');
+  assert.equal(await boundTask(binding.idempotencyKey), task.id);
+});
+
+test('a task that failed before it was announced, and whose key was released, can’t be announced', async () => {
+  const { task, binding } = await makeSubmittingTask(fixture);
+  let announced: Promise<unknown> = Promise.resolve();
+  await db.transaction(async (tx) => {
+    const failed = await notAccepted(tx, task, OPTIONS);
+    assert.ok(failed !== 'postponed' && failed.phase === 'failed');
+    announced = announce(db, task.id);
+    await untilBlocked(db);
+  });
+  assert.equal(await announced, undefined);
+  assert.equal(await boundTask(binding.idempotencyKey), null);
+});
+
+async function boundTask(key: string): Promise<string | null | undefined> {
+  const text = 'select task_id from idempotency_keys where key = $1';
+  return (await sql<{ task_id: string | null }>(db, text, [key]))[0]?.task_id;
+}
+
+test('a task that is announced again keeps the time of the first announce', async () => {
+  const { task } = await makeTask(fixture);
+  const first = await announce(db, task.id);
+  const second = await announce(db, task.id);
+  assert.ok(first?.announced_at);
+  assert.deepEqual(second?.announced_at, first.announced_at);
+});
+
+test('a task past acceptance is returned as it is', async () => {
+  const { task } = await makeTask(fixture);
+  await recordAccepted(db, task.id);
+  await sql(db, `update tasks set phase = 'generating' where id = $1`, [task.id]);
+  assert.equal((await announce(db, task.id))?.phase, 'generating');
 });

@@ -14,6 +14,8 @@ import { startInterval } from './kernel/interval.ts';
 import { bringDueUpToDate } from './ledger/lots.ts';
 import { sendDueMails, wakeMails } from './mail/outbox.ts';
 import { createMeasurer } from './media/measure.ts';
+import { pauseRefusedAccounts } from './moderation/account-pause.ts';
+import { createModeration } from './moderation/moderate.ts';
 import { eraseClosedAccounts } from './operator/erase.ts';
 import { videoTask } from './requests/video-task.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
@@ -52,9 +54,11 @@ export function buildWorker(
   const jobTimes = openJobTimes(upkeepDb);
   const measurer = createMeasurer({ scratch });
   const outputMeasurer = createMeasurer({ scratch, concurrency: 2 });
+  const { moderation: settings } = config;
+  const deps = { ...config, ...parts, outbound: parts.webhookPost, ...settings };
   const steps = createSteps({
-    ...config,
-    ...parts,
+    ...deps,
+    moderation: createModeration(settings, deps),
     guardedFetch: parts.inputFetch,
     measurer,
     jobTimes,
@@ -132,6 +136,11 @@ function periodicJobs(config: Config, parts: ServiceParts, signal: AbortSignal):
     ['forgetting', 600, () => deleteExpired(db)],
     ['forgetting uploads', 600, () => forgetUploads(db)],
     ['log of webhooks', 600, () => purgeDeliveries(db)],
+    [
+      'pausing accounts',
+      5,
+      () => pauseRefusedAccounts({ ...config.moderation, ...config.website, ...parts }),
+    ],
     ['erasing', 60, () => eraseClosedAccounts({ db, log })],
     ['cancels', 2, () => askForCancels({ db, log, providers })],
     ['orphan check', config.reconcileSeconds, () => checkOrphans({ db, log, providers })],

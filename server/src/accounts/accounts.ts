@@ -3,6 +3,7 @@ import {
   type Database,
   type Queryable,
   query,
+  queryColumn,
   queryFirst,
   queryValue,
   statement,
@@ -118,6 +119,12 @@ export const emailOf = queryValue<[accountId: string], string | undefined>(
   'account_email',
   'select email from accounts where id = $1 and erased_at is null',
   undefined,
+);
+
+/** The accounts with these addresses, in lower case. */
+export const accountsOf = queryColumn<[emails: string[]], string>(
+  'accounts_of',
+  'select id from accounts where lower(email) = any($1) and erased_at is null order by id',
 );
 
 /** Locks an account like {@link lockAccount}. @returns whether it can be used */

@@ -1,14 +1,16 @@
 import { namedStatement, statement, type Transaction } from '../database/database.ts';
 import { RECOVERY_BEGAN } from '../database/lineage.ts';
 import { newId } from '../kernel/ids.ts';
-import { TASK_COLUMNS, type Task } from '../tasks/task.ts';
+import { PHASES_BEFORE_ACCEPTANCE, TASK_COLUMNS, type Task } from '../tasks/task.ts';
 import { move } from '../tasks/transitions.ts';
+
+const PHASES = PHASES_BEFORE_ACCEPTANCE.map((phase) => `'${phase}'`).join(', ');
 
 // Attempts are locked before their tasks, as in every transaction that records an outcome.
 const LOCK_ATTEMPTS = statement(
   'forgotten_lock_attempts',
   `select from attempts where state in ('in_flight', 'unknown')
-     and task_id in (select id from tasks where phase in ('reserved', 'ingesting', 'submitting'))
+     and task_id in (select id from tasks where phase in (${PHASES}))
    order by id for update`,
 );
 
@@ -16,7 +18,7 @@ const LOCK_ATTEMPTS = statement(
 const LEASE = statement(
   'forgotten_lease',
   `update tasks set lease = lease + 1, leased_until = null
-   where phase in ('reserved', 'ingesting', 'submitting')
+   where phase in (${PHASES})
      and (select count(*) from attempts where task_id = tasks.id and state = 'accepted') = 0
      and created_at < ${RECOVERY_BEGAN}
    returning ${TASK_COLUMNS}`,

@@ -25,6 +25,7 @@ import {
 import { readBilling } from './billing.ts';
 import { readDatabaseConfig, readStorageSettings } from './command-config.ts';
 import { readModelsFile } from './models-file.ts';
+import { readModeration } from './moderation.ts';
 import { readTracing } from './tracing.ts';
 import { readWebsite } from './website.ts';
 
@@ -128,6 +129,7 @@ export function readConfig(given: Environment = process.env) {
   const provider = providerOfNewTasks(env);
   const processes = apiProcesses(env);
   const ownPort = port(env, 'PORT', '8080');
+  const hosts = hostRules(env);
   const config = {
     host,
     port: ownPort,
@@ -159,7 +161,7 @@ export function readConfig(given: Environment = process.env) {
     pollMinSeconds: number(env, 'POLL_MIN_SECONDS', 2, { min: 0.01 }),
     pollMaxSeconds: number(env, 'POLL_MAX_SECONDS', 15, { min: 0.01 }),
     reconcileSeconds: number(env, 'RECONCILE_SECONDS', 30, { min: 0.01 }),
-    ...hostRules(env),
+    ...hosts,
     /** Resolves hosts in URLs of clients and providers; empty: the system's resolver. */
     dnsServers: parseDnsServers(read(env, 'OUTBOUND_DNS', '')),
     ...storageVariables(env),
@@ -176,6 +178,7 @@ export function readConfig(given: Environment = process.env) {
     drainSeconds: number(env, 'DRAIN_SECONDS', 1),
     shutdownSeconds: number(env, 'SHUTDOWN_SECONDS', 30),
     logLevel: choice(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
+    moderation: readModeration(env, hosts.clientHosts),
     website: readWebsite(env),
     stripe: readBilling(env),
     tracing: readTracing(env),

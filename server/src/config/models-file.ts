@@ -7,10 +7,11 @@ import { type Environment, namingVariables, read } from '../kernel/variables.ts'
 export function readModelsFile(env: Environment): ModelsFile | undefined {
   const file = read(env, 'MODELS_FILE', '');
   if (file === '') return undefined;
-  return namingVariables(`MODELS_FILE: ${file}`, () => parseModelsFile(textOf(file)));
+  return namingVariables(`MODELS_FILE: ${file}`, () => parseModelsFile(fileText(file)));
 }
 
-function textOf(file: string): string {
+/** @throws UsageError when it can't be read */
+export function fileText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {

@@ -38,15 +38,17 @@ interface PostOptions {
   body: string;
   /** From the look-up of the host to the end of the response. */
   deadlineSeconds: number;
+  /** How much of the response's body is returned; 1 KiB when not given, at most 64 KiB. */
+  keptBytes?: number;
 }
 
 interface PostResponse {
   status: number;
-  /** The first KiB of the body, as text. */
+  /** The start of the body, as text. */
   start: string;
 }
 
-/** The only way to send something to hosts that clients name. */
+/** The only way to send something to hosts that clients name, or that moderate for the operator. */
 export interface GuardedPost {
   /**
    * Sends one POST to a public host by https, or by http to one on the allow list; no redirects.
@@ -104,14 +106,14 @@ const KEPT_BYTES = 1024;
 
 async function postOnce(
   url: string,
-  { headers, body }: PostOptions,
+  { headers, body, keptBytes = KEPT_BYTES }: PostOptions,
   rules: RequestRules,
   session: DownloadSession,
 ): Promise<PostResponse> {
   try {
     const target = checkUrl(url, rules, { plainHttpWhereAllowed: true });
     const response = await requestPinned(target, { headers, body }, rules, session);
-    return { status: response.status, start: await startOf(response) };
+    return { status: response.status, start: await startOf(response, keptBytes) };
   } catch (failure) {
     throw session.failureOf(failure);
   } finally {
@@ -120,17 +122,17 @@ async function postOnce(
 }
 
 /** The status has arrived, so a truncated or slow body changes nothing. */
-async function startOf({ body }: PinnedResponse): Promise<string> {
+async function startOf({ body }: PinnedResponse, keptBytes: number): Promise<string> {
   const kept: Uint8Array[] = [];
   let sizeBytes = 0;
   try {
     for await (const chunk of body) {
-      if (sizeBytes < KEPT_BYTES) kept.push(chunk);
+      if (sizeBytes < keptBytes) kept.push(chunk);
       sizeBytes += chunk.length;
       if (sizeBytes >= READ_BYTES) break;
     }
   } catch {
     // keep what arrived
   }
-  return Buffer.concat(kept).subarray(0, KEPT_BYTES).toString();
+  return Buffer.concat(kept).subarray(0, keptBytes).toString();
 }

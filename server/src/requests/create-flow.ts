@@ -9,6 +9,7 @@ import { ApiError, invalidRequest } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { insufficientCredits } from '../ledger/reserve.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
+import type { CallerPause } from '../moderation/account-pause.ts';
 import type { HostRules } from '../outbound/addresses.ts';
 import {
   allowNextCreate,
@@ -89,8 +90,11 @@ export interface CreateSurface {
   callerOf(request: FastifyRequest): Pick<Binding, 'accountId' | 'surface' | 'apiKey'>;
   /** Looks up the Idempotency-Key, before the body is checked. */
   readKey(request: FastifyRequest, binding: Binding): Promise<BoundKey | undefined>;
-  /** The closures of the connection that PROVIDER names, or for test keys of their provider. */
-  closuresOf(request: FastifyRequest): Promise<CreateClosures>;
+  /**
+   * The closures of the connection that PROVIDER names, or for test keys of their provider; and
+   * whether the account is paused.
+   */
+  closuresOf(request: FastifyRequest): Promise<CreateClosures & CallerPause>;
   create(checked: CheckedRequest): Promise<Created>;
   /** Waits for the acceptance, if the surface does. */
   awaited(request: FastifyRequest, task: Task): Promise<Task>;
@@ -101,11 +105,12 @@ export interface CreateSurface {
 async function store(
   deps: CreateFlowDeps,
   { create }: CreateSurface,
-  closures: CreateClosures,
+  closures: CreateClosures & CallerPause,
   { connections, ...unrouted }: Omit<CheckedRequest, 'provider'> & { connections: string[] },
 ): Promise<Created> {
   const { binding } = unrouted;
   throwSimulatedRefusal(unrouted);
+  requireNoPause(closures);
   const closuresOf = async (name: string) =>
     name === defaultOf(deps, binding) ? closures : readCreateClosures(deps.db, name);
   const open = await firstOpen(deps.db, connections, closuresOf);
@@ -202,6 +207,18 @@ export function simulatesInsufficientCredits(
   { prompt }: GenerationRequest,
 ): boolean {
   return surface === TEST_SURFACE && testOutcomeOf(prompt) === 'insufficient-credits';
+}
+
+/** @throws ApiError `service_busy`. Nothing is reserved, and the Idempotency-Key is not bound */
+function requireNoPause({ account_paused_seconds: seconds }: CallerPause): void {
+  if (seconds === null) return;
+  const message =
+    'New tasks of this account are paused, because many of its requests were refused for their ' +
+    'content. Nothing was reserved. Ask the operator of this service.';
+  throw new ApiError('service_busy', message, {
+    details: { reason: 'account_paused' },
+    retryAfterSeconds: Math.ceil(seconds),
+  });
 }
 
 /** The Retry-After while an operator has paused creates, or while another create tries. */

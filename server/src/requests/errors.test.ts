@@ -12,6 +12,7 @@ test('a create that reserved says whether its credits are reserved or refunded',
     ['service_busy', { task_id }, 'reserved', 'same_key'],
     ['service_busy', {}, 'reserved', 'same_key'],
     ['service_busy', { reason: 'not_taken' }, 'no', 'same_key'],
+    ['service_busy', { reason: 'account_paused' }, 'no', 'same_key'],
   ] as const;
   for (const [code, details, charged, retry] of cases) {
     const error = new ApiError(code, 'It failed.', { details });

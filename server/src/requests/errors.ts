@@ -138,7 +138,7 @@ export function rateLimitHeaders(
 interface Consequence {
   code: ApiError['code'];
   /** Which errors of this code; undefined: all others. */
-  when?: 'task_id' | 'not_taken' | 'refunded' | undefined;
+  when?: 'task_id' | 'not_taken' | 'account_paused' | 'refunded' | undefined;
   /** `reserved` also if it is unknown whether they were. */
   charged: 'no' | 'reserved' | 'refunded';
   /** The Idempotency-Key for a retry with the same body. `never`: it can't succeed. */
@@ -159,6 +159,7 @@ export const CREATE_ERRORS: readonly Consequence[] = [
   { code: 'internal_error', charged: 'no', retry: 'same_key' },
   { code: 'service_busy', when: 'refunded', charged: 'refunded', retry: 'same_key' },
   { code: 'service_busy', when: 'not_taken', charged: 'no', retry: 'same_key' },
+  { code: 'service_busy', when: 'account_paused', charged: 'no', retry: 'same_key' },
   { code: 'service_busy', charged: 'reserved', retry: 'same_key' },
 ];
 
@@ -166,7 +167,7 @@ export const CREATE_ERRORS: readonly Consequence[] = [
 export function consequenceOf({ code, details = {} }: ApiError): object {
   const fits = (when: Consequence['when']) => {
     if (when === 'task_id') return details.task_id !== undefined;
-    if (when === 'not_taken') return details.reason === 'not_taken';
+    if (when === 'not_taken' || when === 'account_paused') return details.reason === when;
     return when === undefined || details.credits === when;
   };
   const row = CREATE_ERRORS.find((one) => one.code === code && fits(one.when));

@@ -53,6 +53,9 @@ export async function openLinks(options: {
       if (presigned?.worksUntilExpiry) return presigned.url;
       return link(objectId, { mediaType, expires: nowSeconds + seconds });
     },
+    /** A link to an input for those who moderate it. */
+    briefLinkTo: (objectId: string, nowSeconds: number, mediaType: string): string =>
+      link(objectId, { mediaType, expires: nowSeconds + BRIEF_SECONDS }),
     /**
      * When the link expires, in seconds since 1970, for the database's clock.
      * @throws ApiError `link_invalid` when the signature is not right
@@ -100,6 +103,8 @@ async function followSecrets(db: Database) {
     },
   };
 }
+
+const BRIEF_SECONDS = 600;
 
 /** The longest that a job may wait before the provider fetches its inputs (Ark). */
 const INPUT_SECONDS = 172_800;

@@ -152,7 +152,7 @@ async function arePaused(tx: Transaction, tried: readonly string[] | null): Prom
 }
 
 /**
- * Postpones a task whose provider takes no jobs now; its inputs are kept. An outage counts toward
+ * Postpones a task whose provider takes no jobs now, or that can't be moderated now; its inputs are kept. An outage counts toward
  * the retry time like an attempt that is not accepted. An operator's pause does not, unless this
  * round tried a connection that is not paused. If a round that counts has tried several
  * connections, an unannounced task fails at its end.
@@ -167,11 +167,12 @@ export async function awaitProvider(
     seconds: number;
     submitRetrySeconds: number;
     next?: string | undefined;
+    what?: 'provider' | 'moderation';
   },
 ): Promise<StepResult> {
-  if (closure.next !== undefined) {
-    return tryNext(tx, task, closure.next, { provider: CLOSED_BY[closure.by] });
-  }
+  const { what = 'provider' } = closure;
+  const cause = { [what]: CLOSED_BY[closure.by] };
+  if (closure.next !== undefined) return tryNext(tx, task, closure.next, cause);
   const { by, submitRetrySeconds } = closure;
   const seconds = closure.seconds + Math.random() * SPREAD_SECONDS;
   if (by === 'operator' && (await arePaused(tx, task.route_tried))) {
@@ -181,7 +182,6 @@ export async function awaitProvider(
   const { announced, refused_seconds: refusedSeconds } = await lockRefused(tx, task);
   const isRefused = task.route_tried !== null && !announced;
   if (isRefused || refusedSeconds >= submitRetrySeconds) {
-    const cause = { provider: CLOSED_BY[by] };
     const retryAfterSeconds = isRefused ? closure.seconds : undefined;
     return notAccepted(tx, task, { submitRetrySeconds, cause, retryAfterSeconds });
   }

@@ -7,6 +7,7 @@ import { taskOfObject } from '../storage/object-sql.ts';
 export type Phase =
   | 'reserved'
   | 'ingesting'
+  | 'review'
   | 'submitting'
   | 'generating'
   | 'archiving'
@@ -18,6 +19,7 @@ export type Phase =
 export const PHASES_BEFORE_ACCEPTANCE = [
   'reserved',
   'ingesting',
+  'review',
   'submitting',
 ] as const satisfies Phase[];
 

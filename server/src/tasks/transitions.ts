@@ -32,7 +32,8 @@ export const LEASE_SECONDS = 10;
 export const TRANSITIONS: Record<Phase, readonly Phase[]> = {
   reserved: ['ingesting', 'submitting', 'failed'],
   ingesting: ['submitting', 'failed'],
-  submitting: ['generating', 'held', 'failed'],
+  submitting: ['review', 'generating', 'held', 'failed'],
+  review: ['submitting', 'failed'],
   generating: ['archiving', 'held', 'failed'],
   archiving: ['completed', 'held', 'failed'],
   held: ['generating', 'archiving', 'failed'],

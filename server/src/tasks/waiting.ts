@@ -30,8 +30,15 @@ interface WaitingRead {
   signal: AbortSignal;
 }
 
+const WAITED_PHASES = PHASES_BEFORE_ACCEPTANCE.filter((phase) => phase !== 'review');
+
 export function isBeforeAcceptance(task: Pick<Task, 'phase'>): boolean {
   return PHASES_BEFORE_ACCEPTANCE.some((phase) => phase === task.phase);
+}
+
+/** Whether a create may wait for it: a review takes hours. */
+function isUndecided({ phase }: Pick<Task, 'phase'>): boolean {
+  return WAITED_PHASES.some((waited) => waited === phase);
 }
 
 export function hasEnded({ phase }: Pick<Task, 'phase'>): boolean {
@@ -42,7 +49,7 @@ export function hasEnded({ phase }: Pick<Task, 'phase'>): boolean {
 const READ = statement(
   'task_read_waited',
   `select ${TASK_COLUMNS} from tasks where id = any($1)
-     and phase not in (${PHASES_BEFORE_ACCEPTANCE.map((phase) => `'${phase}'`).join(', ')})
+     and phase not in (${WAITED_PHASES.map((phase) => `'${phase}'`).join(', ')})
    union all
    select ${TASK_COLUMNS} from tasks where id = any($2) and phase in ('completed', 'failed')`,
 );
@@ -81,7 +88,7 @@ export function createWaiting(deps: { db: Database; log: Log }) {
     const news = new Map(tasks.map((task) => [task.id, task]));
     for (const { kind, taskId, resolve } of waiters) {
       const task = news.get(taskId);
-      if (task && (kind === 'create' ? !isBeforeAcceptance(task) : hasEnded(task))) resolve(task);
+      if (task && (kind === 'create' ? !isUndecided(task) : hasEnded(task))) resolve(task);
     }
   };
   const tickWhileWaiting = async () => {
@@ -114,7 +121,7 @@ export function createWaiting(deps: { db: Database; log: Log }) {
   };
   return {
     /**
-     * Waits until the task is accepted, failed or held.
+     * Waits until the task is accepted, failed, held or in review.
      * @returns the task as it was then; undefined on timeout or `stop`
      */
     async outcome(taskId: string, seconds: number): Promise<Task | undefined> {
@@ -187,7 +194,7 @@ export async function awaitResponse(
   try {
     const decided = await deps.waiting.outcome(created.id, deps.createWaitSeconds);
     const task = decided ?? (await announceOrRead(deps.db, created));
-    return responseFor(await announceHeld(deps.db, task));
+    return responseFor(await announceWaiting(deps.db, task));
   } catch (cause) {
     if (cause instanceof ApiError) throw cause;
     throw unreadableTask(created, cause);
@@ -210,8 +217,9 @@ async function announceOrRead(db: Database, created: Task): Promise<Task> {
   return (await announce(db, created.id)) ?? readTask(db, created.id);
 }
 
-async function announceHeld(db: Database, task: Task): Promise<Task> {
-  if (task.phase !== 'held' || task.announced_at !== null) return task;
+/** A task that is held or in review may wait for hours: its client relies on the response. */
+async function announceWaiting(db: Database, task: Task): Promise<Task> {
+  if ((task.phase !== 'held' && task.phase !== 'review') || task.announced_at !== null) return task;
   return announceOrRead(db, task);
 }
 

@@ -39,6 +39,8 @@ export interface Reports {
   poster: { outcome: 'drawn' | 'failed'; seconds: number };
   /** One try to deliver an event; `refused`: the receiver responded, but not with success. */
   webhook: { outcome: 'delivered' | 'refused' | 'unreachable'; seconds: number };
+  /** What was decided about a task before its submit, and by what. */
+  verdict: { verdict: string; source: string };
   periodic: { work: string; result: 'done' | 'failed'; seconds: number };
 }
 

@@ -1,5 +1,6 @@
 import { findHeldJob } from '../attempts/find-job.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
+import { endReview } from '../moderation/review.ts';
 import type { HostedProvider } from '../providers/provider.ts';
 import { notAccepted } from '../tasks/not-accepted.ts';
 import type { Task } from '../tasks/task.ts';
@@ -11,7 +12,10 @@ import { type GenerateDeps, generate, recheck } from './generate.ts';
 import { type IngestDeps, ingest, startTask } from './ingest.ts';
 import { type SubmitStepDeps, submitTask } from './submit.ts';
 
-export type StepDeps = IngestDeps & SubmitStepDeps & GenerateDeps & ArchiveDeps;
+export type StepDeps = IngestDeps &
+  SubmitStepDeps &
+  GenerateDeps &
+  ArchiveDeps & { reviewSeconds: number };
 
 export interface Steps {
   /** Runs the step of the task's phase. It may run twice: a process can die after any statement. */
@@ -33,6 +37,8 @@ function runStep(deps: StepDeps, task: Task): Promise<StepResult> {
       return startTask(deps, task);
     case 'ingesting':
       return ingest(deps, task);
+    case 'review':
+      return endReview(deps, task);
     case 'submitting':
       return submitTask(deps, task);
     case 'generating':

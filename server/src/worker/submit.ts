@@ -12,6 +12,7 @@ import { recordOrphans } from '../attempts/orphans.ts';
 import { DatabaseClosed, isDatabaseUnavailable, violatedConstraint } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
+import type { Moderation } from '../moderation/moderate.ts';
 import type { ProviderBreaker } from '../providers/circuit-breaker/breaker.ts';
 import type { Provider, SubmitOutcome } from '../providers/provider.ts';
 import type { Routing } from '../routing/routing.ts';
@@ -22,6 +23,8 @@ import { type StepResult, Superseded } from '../tasks/transitions.ts';
 export interface SubmitStepDeps extends FindDeps {
   breaker: Pick<ProviderBreaker, 'enter'>;
   routing: Pick<Routing, 'next' | 'modelIdOf'>;
+  /** undefined: nothing checks requests. */
+  moderation?: Pick<NonNullable<Moderation>, 'admit'> | undefined;
   monotonic(): number;
   /** Milliseconds. Keeps running while the machine is suspended, unlike `monotonic`. */
   wallClock(): number;
@@ -36,6 +39,8 @@ export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<Step
   const isFirst = task.known_job === null;
   const inFlight = isFirst ? undefined : await readCurrentAttempt(deps.db, task.id);
   if (inFlight) return findJobOf(deps, task, inFlight);
+  const admitted = (await deps.moderation?.admit(task)) ?? 'admitted';
+  if (admitted !== 'admitted') return admitted;
   let provider: Provider;
   try {
     provider = deps.providerOf(task);

@@ -16,7 +16,7 @@ const LAYERS = [
   ['accounts'],
   ['providers', 'uploads'],
   ['tasks', 'routing'],
-  ['attempts', 'sign-in', 'billing'],
+  ['attempts', 'sign-in', 'billing', 'moderation'],
   ['worker'],
   ['operator'],
   ['requests'],

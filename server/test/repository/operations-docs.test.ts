@@ -43,7 +43,9 @@ function sorted(names: Iterable<string>): string[] {
 /** The providers that have variables, each with a page of its own. */
 const PROVIDERS = PROVIDER_NAMES.filter((name) => neededVariables(name).length > 0);
 const TABLES = [
-  ...['README', 'tracing', 'sign-in', 'billing'].map((name) => `docs/operators/${name}.md`),
+  ...['README', 'tracing', 'sign-in', 'billing', 'moderation'].map(
+    (name) => `docs/operators/${name}.md`,
+  ),
   ...PROVIDERS.map(pageOfProvider),
 ];
 

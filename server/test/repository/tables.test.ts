@@ -23,6 +23,7 @@ const OWNERS = {
   'sign-in': `identities passkey_challenges passkeys proof_codes sessions sign_in_codes
     sign_in_starts signup_grants`,
   mail: 'mails',
+  moderation: 'account_pauses moderation_verdicts',
   webhooks: 'webhook_attempts webhook_deliveries webhook_endpoints',
   operator: 'audit_runs operator_actions',
   site: 'client_packages',

@@ -70,6 +70,7 @@ export function storageOf(process: Process, storedObjects: Set<string>): Storage
 /** Links without signatures. */
 export const LINKS: Links = {
   linkTo: (objectId) => `https://media.test/media/${objectId}`,
+  briefLinkTo: (objectId) => `https://media.test/media/${objectId}`,
   inputLinkTo: async (objectId) => `https://media.test/media/${objectId}`,
   expiryOf: () => Number.MAX_SAFE_INTEGER,
   callbackTo: (provider, attemptId) => `https://media.test/callbacks/${provider}/${attemptId}`,

@@ -150,6 +150,7 @@ export function stepDepsOf(simulation: Simulation, process: Process & { db: Data
     pollMinSeconds: 2,
     pollMaxSeconds: 40,
     reconcileSeconds: 60,
+    reviewSeconds: 3600,
     retentionDays: 30,
   };
 }

@@ -218,6 +218,9 @@ const CREATES = {
   test: 'POST /console/api/test-generations',
 } as const;
 
+/** The reasons of a 503 that reserves nothing. */
+const NOT_TAKEN: unknown[] = ['not_taken', 'account_paused'];
+
 async function create({ mode }: Owner, { key, body }: Submission): Promise<Generation> {
   try {
     const headers = { 'idempotency-key': key };
@@ -225,7 +228,7 @@ async function create({ mode }: Owner, { key, body }: Submission): Promise<Gener
     return { kind: 'task', task, readAt: performance.now() };
   } catch (thrown) {
     const error = asFailure(thrown);
-    const isNotTaken = error.details.reason === 'not_taken';
+    const isNotTaken = NOT_TAKEN.includes(error.details.reason);
     return { kind: isUncertain(error) && !isNotTaken ? 'lost' : 'refused', error };
   }
 }

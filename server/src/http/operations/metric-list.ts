@@ -103,6 +103,10 @@ export const METRICS = {
     'Seconds that a call to a provider takes',
     CALL,
   ),
+  framewright_verdicts_total: counter(
+    ['verdict', 'source'],
+    'Requests checked before their submit, by verdict and its source; failure: gone on unchecked',
+  ),
   framewright_callbacks_total: counter(
     ['provider', 'result'],
     'Callbacks of providers: received, forged, no_such_path, or failed in the service',

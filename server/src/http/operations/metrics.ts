@@ -139,6 +139,7 @@ function countReports(
       disk.set({ part: 'output_floor' }, floors.output);
     }),
     onReport('vanished', ({ role }) => countVanished(role)),
+    onReport('verdict', (labels) => inc('framewright_verdicts_total', { ...labels })),
     onReport('periodic', ({ work, result }) =>
       inc('framewright_periodic_runs_total', { work, result }),
     ),

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { KeyGate } from '../../accounts/key-gate.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
+import { type CallerPause, PAUSE_OF_CALLER } from '../../moderation/account-pause.ts';
 import { type CreateClosures, closuresOfCreate } from '../../providers/circuit-breaker/outages.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import { requireJsonType } from '../../requests/bodies.ts';
@@ -31,7 +32,7 @@ export interface CreateGenerationDeps extends CreateFlowDeps {
 /** The Idempotency-Key's row; all null for a new key. */
 type KeyColumns = { [Column in keyof BoundKey]: BoundKey[Column] | null };
 
-type CreateColumns = KeyColumns & CreateClosures;
+type CreateColumns = KeyColumns & CreateClosures & CallerPause;
 
 const CLOSURES = closuresOfCreate(
   `case caller.surface when '${TEST_SURFACE}' then '${TEST_PROVIDER}' else $4::text end`,
@@ -53,8 +54,8 @@ export const createGeneration = endpoint<CreateGenerationDeps, { Body: Generatio
     serve: (deps) => {
       const { gate, links } = deps;
       const read = {
-        columns: `${KEY_OF_CALLER.columns}, ${CLOSURES.columns}`,
-        joins: `${KEY_OF_CALLER.joins} ${CLOSURES.joins}`,
+        columns: `${KEY_OF_CALLER.columns}, ${CLOSURES.columns}, ${PAUSE_OF_CALLER.columns}`,
+        joins: `${KEY_OF_CALLER.joins} ${CLOSURES.joins} ${PAUSE_OF_CALLER.joins}`,
         values: [deps.providerName],
         // A malformed key is refused by the flow, after the admission.
         argumentOf: (request: PublicRequest) => wellFormedKey(request) ?? '',

@@ -3,7 +3,7 @@ import { query } from '../../database/database.ts';
 export const waitingTasks = query<[], { provider: string; tasks: number }>(
   'tasks_waiting',
   `select provider, count(*)::int as tasks from tasks
-   where due_at is not null and phase in ('reserved', 'ingesting', 'submitting') group by provider`,
+   where due_at is not null and phase in ('reserved', 'ingesting', 'submitting', 'review') group by provider`,
 );
 
 // Refused through no fault of the request: a wrong key, an overdue account, too many jobs.

@@ -14,6 +14,7 @@ import type { Database, Transaction } from '../../database/database.ts';
 import { storable } from '../../database/json-text.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { readBalances, withAvailable } from '../../ledger/overview.ts';
+import { accountPausedUntil, endAccountPause } from '../../moderation/account-pause.ts';
 import { listIdentities, removeIdentities } from '../../sign-in/issuers/identities.ts';
 import { listPasskeys, removePasskey, removePasskeys } from '../../sign-in/passkeys.ts';
 import { endSessions, listSessions } from '../../sign-in/sessions.ts';
@@ -49,6 +50,18 @@ export const ACCOUNTS = {
     reason: 'required',
     dialog: { title: 'Enable the account' },
     run: ({ db }, { account }, action) => enableByOperator(db, action, account),
+  }),
+  'accounts resume': verb({
+    summary: 'End the pause of an account whose content was refused too often',
+    ...OF_ACCOUNT,
+    reason: 'required',
+    dialog: { title: 'Resume the account' },
+    run: async ({ db }, { account }, action) => {
+      const target = await findAccount(db, account);
+      return performAction(db, action, { target }, async (tx) => {
+        return { account_id: target, paused: false, changed: await endAccountPause(tx, target) };
+      });
+    },
   }),
   'accounts sessions': verb({
     summary:
@@ -132,6 +145,7 @@ export async function showAccount(db: Database, accountId: string) {
   if (!account) throw new UsageError(`there is no account ${JSON.stringify(accountId)}`);
   return {
     ...account,
+    paused_until: await accountPausedUntil(db, accountId),
     valid_keys: account.disabled_at === null ? await countValidKeys(db, accountId) : 0,
     ...(await readBalances(db, accountId)),
     tasks: await countTasks(db, accountId),

@@ -15,6 +15,7 @@ export const NOUNS = {
   orders: async () => (await import('./orders.ts')).ORDERS,
   tasks: async () => (await import('./tasks.ts')).TASKS,
   reconcile: async () => (await import('./reconcile.ts')).RECONCILE,
+  reviews: async () => (await import('./reviews.ts')).REVIEWS,
   orphans: async () => (await import('./orphans.ts')).ORPHANS,
   objects: async () => (await import('./objects.ts')).OBJECTS,
   uploads: async () => (await import('./objects.ts')).UPLOADS,

@@ -105,6 +105,19 @@ test('the rules of the request are those of the public API', async () => {
   assert.equal(paid.reserved, 0);
 });
 
+test('a paused account creates nothing live on the website, and test videos as before', async () => {
+  const visitor = await visitorWith(1000);
+  await sql(
+    website.database.db,
+    `insert into account_pauses (account_id, paused_until)
+     values ($1, clock_now() + interval '1 hour')`,
+    [visitor.accountId],
+  );
+  assertError(await create(visitor), 'service_busy', { reason: 'account_paused' });
+  const tested = await create(visitor, BODY, undefined, 'test');
+  assert.notEqual(tested.body.error?.details.reason, 'account_paused');
+});
+
 test('an account creates at most 30 videos a minute on the website', async () => {
   const visitor = await visitorWith(0);
   for (let n = 0; n < 30; n += 1) assertError(await create(visitor), 'insufficient_credits');

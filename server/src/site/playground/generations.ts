@@ -1,9 +1,11 @@
 import { Type } from 'typebox';
 import { countRequest } from '../../accounts/rate-window.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
+import { queryFirst } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
-import { readCreateClosures } from '../../providers/circuit-breaker/outages.ts';
+import { type CallerPause, PAUSE_OF_CALLER } from '../../moderation/account-pause.ts';
+import { type CreateClosures, closuresOfCreate } from '../../providers/circuit-breaker/outages.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import { type CreateFlowDeps, createFlow } from '../../requests/create-flow.ts';
 import { methodAndUrl, type RouteName } from '../../requests/routes.ts';
@@ -17,6 +19,18 @@ import { readShownTask, type ShownTask } from '../tasks/shown-task.ts';
 export interface GenerationDeps extends CreateFlowDeps {
   links: Links;
 }
+
+const CLOSURES = closuresOfCreate('$1');
+
+const readClosures = queryFirst<
+  [provider: string, accountId: string, surface: string],
+  CreateClosures & CallerPause
+>(
+  'web_create_closures',
+  `select ${CLOSURES.columns}, ${PAUSE_OF_CALLER.columns}
+   from (values ($2::text, $3::text)) caller (account_id, surface)
+     ${CLOSURES.joins} ${PAUSE_OF_CALLER.joins}`,
+);
 
 /** An account's creates on the website, per surface; API keys are counted separately. */
 const CREATES = { max: 30, seconds: 60 };
@@ -42,7 +56,12 @@ function createOn<Name extends RouteName>(
           await countRequest(db, `${isTest ? 'test-' : ''}creates:${binding.accountId}`, CREATES);
           return readBoundKey(db, binding.accountId, surface, binding.idempotencyKey);
         },
-        closuresOf: () => readCreateClosures(db, isTest ? TEST_PROVIDER : deps.providerName),
+        closuresOf: async (request) => {
+          const provider = isTest ? TEST_PROVIDER : deps.providerName;
+          const row = await readClosures(db, provider, sessionOf(request).accountId, surface);
+          if (!row) throw new Error('the closures of a create have no row');
+          return row;
+        },
         create: taskCreator({ ...deps, createWaitSeconds: 0 }),
         awaited: async (_request, task) => task,
         shown: ({ account_id, id }) => readShownTask(deps, account_id, id),

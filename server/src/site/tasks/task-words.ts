@@ -5,6 +5,7 @@ export const PHASE_LABELS: Record<Phase, string> = {
   reserved: 'Waiting to start',
   ingesting: 'Copying your media',
   submitting: 'Submitting',
+  review: 'Being reviewed',
   generating: 'Generating',
   archiving: 'Saving the video',
   held: 'Being checked',

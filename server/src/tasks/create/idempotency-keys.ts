@@ -130,7 +130,7 @@ function namesOf(tasks: NewTask[]) {
 const ANNOUNCE = statement(
   'task_announce',
   `update tasks set announced_at = coalesce(announced_at, clock_now())
-   where id = $1 and phase in ('reserved', 'ingesting', 'submitting', 'held')
+   where id = $1 and phase in ('reserved', 'ingesting', 'submitting', 'review', 'held')
    returning ${TASK_COLUMNS}`,
 );
 

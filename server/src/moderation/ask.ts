@@ -1,0 +1,59 @@
+import type { GuardedPost } from '../outbound/guarded-fetch.ts';
+import type { Task } from '../tasks/task.ts';
+import type { Judgement } from './verdicts.ts';
+
+/** A task to moderate, with links to its files that work for minutes. */
+export interface Question {
+  task: Pick<Task, 'id' | 'account_id' | 'request' | 'now_seconds'>;
+  accountAgeDays: number;
+  inputs: { field: string; media_type: string; url: string }[];
+}
+
+/** @throws Error when the service does not give a verdict: its message is the cause */
+export type Ask = (question: Question) => Promise<Judgement>;
+
+/** The service that moderates, as an operator configured it. */
+export interface ModerationService {
+  /**
+   * `webhook`: a POST by Standard Webhooks. `moderations`: the API of `/v1/moderations` that
+   * several vendors and servers of models have.
+   */
+  kind: 'webhook' | 'moderations';
+  url: string;
+  /** Signs the POST, or is the API key. */
+  secret: string | undefined;
+  /** Sent to `/v1/moderations`; undefined: the service's default. */
+  model: string | undefined;
+  /** Whether pictures are sent to `/v1/moderations`, too. */
+  sendsImages: boolean;
+  timeoutSeconds: number;
+}
+
+export interface AskDeps {
+  outbound: GuardedPost;
+  service: ModerationService;
+}
+
+/** A longer response is not read to its end, and so is no JSON. */
+const MAX_RESPONSE_BYTES = 64 * 1024;
+
+/** The JSON of the response to one POST. @throws Error when there is none */
+export async function postJson(
+  { outbound, service }: AskDeps,
+  { task }: Question,
+  { headers, body }: { headers: Record<string, string>; body: string },
+): Promise<unknown> {
+  const { status, start } = await outbound.post(service.url, {
+    client: { accountId: task.account_id, taskId: task.id },
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+    deadlineSeconds: service.timeoutSeconds,
+    keptBytes: MAX_RESPONSE_BYTES,
+  });
+  if (status < 200 || status > 299) throw new Error(`HTTP ${status}`);
+  try {
+    return JSON.parse(start);
+  } catch {
+    throw new Error(`its response is not JSON of at most ${MAX_RESPONSE_BYTES} bytes`);
+  }
+}

@@ -1,0 +1,351 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { after, beforeEach, test } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { quiet } from '../../test/database.ts';
+import { startWebhookReceiver } from '../../test/service/webhook-receiver.ts';
+import {
+  claimTask,
+  dueInSeconds,
+  makeSubmittingTask,
+  openTaskFixture,
+  PRICE,
+  REQUEST,
+  scriptedProvider,
+  sql,
+  submitDeps,
+} from '../../test/task-fixtures.ts';
+import { beginCancel } from '../attempts/cancel.ts';
+import { balances } from '../ledger/ledger.ts';
+import { createGuardedFetch } from '../outbound/guarded-fetch.ts';
+import { createProviderBreaker } from '../providers/circuit-breaker/breaker.ts';
+import { announce } from '../tasks/create/idempotency-keys.ts';
+import { readTask, type Task } from '../tasks/task.ts';
+import { submitTask } from '../worker/submit.ts';
+import type { ModerationService } from './ask.ts';
+import { createModeration, type ModerationChecks } from './moderate.ts';
+import { decideReview, endReview } from './review.ts';
+import { parseWordList } from './word-list.ts';
+
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+const REVIEW_SECONDS = 3600;
+
+/** How the service that moderates responds. */
+let respond: (response: ServerResponse) => unknown;
+
+const fixture = await openTaskFixture();
+const { db } = fixture;
+const receiver = await startWebhookReceiver((response) => respond(response));
+const { received } = receiver;
+const dead = await deadHost();
+const outbound = createGuardedFetch({ allow: new Set([receiver.host, dead]) });
+after(async () => {
+  await outbound.close();
+  await receiver.close();
+  await fixture.closeAudited();
+});
+beforeEach(async () => {
+  received.length = 0;
+  await sql(db, 'delete from provider_outages');
+});
+
+/** A port at which nothing listens. */
+async function deadHost(): Promise<string> {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  server.close();
+  assert.ok(address && typeof address === 'object');
+  return `127.0.0.1:${address.port}`;
+}
+
+const saying =
+  (body: unknown, status = 200) =>
+  (response: ServerResponse) =>
+    response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body));
+
+const ALLOW = saying({ verdict: 'allow' });
+const DENY = saying({ verdict: 'deny', reason: 'no weapons.' });
+const REVIEW = saying({ verdict: 'review', reason: 'a real person' });
+
+function stepDeps(
+  checks: Partial<ModerationChecks> = {},
+  changes: Partial<ModerationService> = {},
+) {
+  const service: ModerationService = {
+    kind: 'webhook',
+    url: receiver.url,
+    secret: SECRET,
+    model: undefined,
+    sendsImages: true,
+    timeoutSeconds: 10,
+    ...changes,
+  };
+  const accepting = scriptedProvider({
+    submit: async ({ attemptId }) => ({ kind: 'accepted', jobId: attemptId }),
+  });
+  const deps = { ...submitDeps(fixture, accepting), reviewSeconds: REVIEW_SECONDS };
+  const links = { briefLinkTo: (id: string) => `https://media.test/brief/${id}` };
+  const moderation = createModeration(
+    { words: undefined, service, onFailure: 'closed', ...checks },
+    { ...deps, outbound, links, breaker: createProviderBreaker({ db, log: quiet }) },
+  );
+  return { ...deps, moderation };
+}
+
+async function ended(task: Task) {
+  const { phase, error_code: code, error_message: message } = await readTask(db, task.id);
+  const { available } = (await balances(db, task.account_id)).paid;
+  return { phase, code, message, isRefunded: available === PRICE.credits };
+}
+
+async function attemptsOf(task: Task): Promise<number> {
+  return (await sql(db, 'select from attempts where task_id = $1', [task.id])).length;
+}
+
+async function verdictOf(task: Task) {
+  const text = 'select verdict, source, reason from moderation_verdicts where task_id = $1';
+  return { ...(await sql<object>(db, text, [task.id]))[0] };
+}
+
+test('the service is asked once, with a signature, and told nothing about the customer but the account’s age', async () => {
+  respond = ALLOW;
+  const { task } = await makeSubmittingTask(fixture);
+  await sql(db, `update accounts set created_at = created_at - interval '50 hours' where id = $1`, [
+    task.account_id,
+  ]);
+  task.inputs = [
+    {
+      field: 'image_url',
+      entry: null,
+      role: 'first_frame',
+      objectId: 'obj_1',
+      mediaType: 'image/png',
+      width: 1,
+      height: 1,
+      durationSeconds: null,
+    },
+  ];
+  const deps = stepDeps();
+  assert.equal(await deps.moderation?.admit(task), 'admitted');
+  assert.equal(await deps.moderation?.admit(task), 'admitted');
+  assert.equal(received.length, 1);
+  const [{ headers, body } = assert.fail()] = received;
+  const payload = new Webhook(SECRET).verify(body, headers as Record<string, string>);
+  const { type, data } = payload as { type: string; data: object };
+  assert.deepEqual([type, headers['webhook-id']], ['moderation.requested', task.id]);
+  assert.deepEqual(data, {
+    task_id: task.id,
+    prompt: REQUEST.prompt,
+    model: REQUEST.model,
+    mode: REQUEST.mode,
+    account_age_days: 2,
+    inputs: [
+      { field: 'image_url', media_type: 'image/png', url: 'https://media.test/brief/obj_1' },
+    ],
+  });
+  assert.deepEqual(await verdictOf(task), { verdict: 'allow', source: 'service', reason: null });
+});
+
+test('an allowed task is submitted; a denied one fails with its refund, and no provider sees it', async () => {
+  for (const [answer, expected] of [
+    [ALLOW, { phase: 'generating', code: null, message: null, isRefunded: false }],
+    [
+      DENY,
+      {
+        phase: 'failed',
+        code: 'content_refused',
+        message:
+          'The request breaks the rules of this service. Reason: no weapons. The credits are refunded.',
+        isRefunded: true,
+      },
+    ],
+  ] as const) {
+    respond = answer;
+    const { task } = await makeSubmittingTask(fixture);
+    await submitTask(stepDeps(), task);
+    assert.deepEqual(await ended(task), expected);
+    assert.equal(await attemptsOf(task), expected.isRefunded ? 0 : 1);
+  }
+});
+
+test('a task of a test key is never sent to the service', async () => {
+  respond = DENY;
+  const { task } = await makeSubmittingTask(fixture);
+  assert.equal(await stepDeps().moderation?.admit({ ...task, surface: 'test' }), 'admitted');
+  assert.equal(received.length, 0);
+});
+
+/** A task that waits for an operator. */
+async function taskInReview(): Promise<Task> {
+  respond = REVIEW;
+  const { task } = await makeSubmittingTask(fixture);
+  assert.equal(await submitTask(stepDeps(), task), 'postponed');
+  const waiting = await readTask(db, task.id);
+  assert.equal(waiting.phase, 'review');
+  assert.ok((await dueInSeconds(db, task.id)) > REVIEW_SECONDS - 60);
+  return waiting;
+}
+
+const decide = (task: Task, verdict: 'allow' | 'deny') =>
+  db.transaction((tx) => decideReview(tx, task.id, { verdict, reason: 'ticket 91' }));
+
+test('a task in review is submitted once an operator allows it, without another question', async () => {
+  const task = await taskInReview();
+  await decide(task, 'allow');
+  const deps = stepDeps();
+  await submitTask(deps, await claimTask(db, task.id));
+  assert.equal((await readTask(db, task.id)).phase, 'generating');
+  assert.equal(received.length, 1);
+  assert.deepEqual(await verdictOf(task), {
+    verdict: 'allow',
+    source: 'operator',
+    reason: 'a real person',
+  });
+  await assert.rejects(decide(task, 'deny'), /is generating, not in review/);
+});
+
+test('a task in review that is denied, cancelled or not decided in time fails with its refund', async () => {
+  const waits = { db, reviewSeconds: REVIEW_SECONDS };
+  const ends = {
+    denied: (task: Task) => decide(task, 'deny'),
+    cancelled: (task: Task) =>
+      db.transaction((tx) =>
+        beginCancel(tx, task.id, {
+          cause: { cancelled_by: 'customer' },
+          alsoHeldOutcome: false,
+        }),
+      ),
+    'not decided in time': async ({ id }: Task) => {
+      await sql(db, 'update tasks set due_at = clock_now() where id = $1', [id]); // woken early
+      assert.equal(await endReview(waits, await claimTask(db, id)), 'postponed');
+      assert.ok((await dueInSeconds(db, id)) > REVIEW_SECONDS - 60);
+      const earlier = `clock_now() - interval '${REVIEW_SECONDS} seconds'`;
+      await sql(
+        db,
+        `update tasks set due_at = clock_now(), updated_at = ${earlier} where id = $1`,
+        [id],
+      );
+      await endReview(waits, await claimTask(db, id));
+    },
+  };
+  for (const [name, end] of Object.entries(ends)) {
+    const task = await taskInReview();
+    await end(task);
+    const { phase, code, isRefunded } = await ended(task);
+    const expected = name === 'cancelled' ? 'cancelled' : 'content_refused';
+    assert.deepEqual([phase, code, isRefunded], ['failed', expected, true], name);
+    assert.equal(await attemptsOf(task), 0, name);
+  }
+});
+
+/** Services that give no verdict. */
+const BROKEN: Record<string, (response: ServerResponse) => unknown> = {
+  failing: saying({ verdict: 'allow' }, 500),
+  redirecting: (response) => response.writeHead(302, { location: receiver.url }).end(),
+  lying: saying({ verdict: 'maybe' }),
+  garbled: saying('allow'),
+  huge: saying(`${' '.repeat(70_000)}{"verdict":"allow"}`),
+  'cut off': (response) => {
+    response.writeHead(200, { 'content-length': 100 }).write('{"verdict":');
+    response.destroy();
+  },
+  slow: () => {},
+  dripping: (response) => response.writeHead(200).write('{"verdict":"allow"'),
+};
+
+test('with a service that gives no verdict, tasks wait, or go on if the operator says so', async () => {
+  for (const [name, broken] of [...Object.entries(BROKEN), ['dead', () => {}] as const]) {
+    respond = broken;
+    const service = {
+      timeoutSeconds: 0.3,
+      ...(name === 'dead' && { url: `http://${dead}/` }),
+    };
+    for (const onFailure of ['closed', 'open'] as const) {
+      const { task } = await makeSubmittingTask(fixture);
+      const result = await stepDeps({ onFailure }, service).moderation?.admit(task);
+      const expected = onFailure === 'open' ? 'admitted' : 'postponed';
+      assert.equal(result, expected, `${name}, ${onFailure}`);
+      const verdict = { verdict: 'allow', source: 'failure', reason: null };
+      assert.deepEqual(await verdictOf(task), onFailure === 'open' ? verdict : {}, name);
+      await sql(db, 'delete from provider_outages');
+    }
+  }
+});
+
+test('a service that failed three times in a row is left alone, and waiting tasks are refunded in the end', async () => {
+  respond = saying('', 503);
+  const deps = stepDeps();
+  for (let i = 0; i < 5; i += 1) {
+    const { task } = await makeSubmittingTask(fixture);
+    assert.equal(await submitTask(deps, task), 'postponed');
+  }
+  assert.equal(received.length, 3);
+  const { task } = await makeSubmittingTask(fixture);
+  await announce(db, task.id);
+  await sql(db, `update tasks set refused_at = clock_now() - interval '1 hour' where id = $1`, [
+    task.id,
+  ]);
+  await submitTask(deps, task);
+  const { phase, code, isRefunded } = await ended(task);
+  assert.deepEqual([phase, code, isRefunded], ['failed', 'provider_unavailable', true]);
+});
+
+test('a list of words denies without asking, and the stricter of list and service counts', async () => {
+  const words = parseWordList('deny lighthouse at night\nreview light*');
+  const at = async (prompt: string, answer: typeof respond) => {
+    respond = answer;
+    const { task } = await makeSubmittingTask(fixture);
+    const moderated = { ...task, request: { ...task.request, prompt } };
+    await stepDeps({ words }).moderation?.admit(moderated);
+    return verdictOf(task);
+  };
+  assert.deepEqual(await at('A Lighthouse at NIGHT', ALLOW), {
+    verdict: 'deny',
+    source: 'words',
+    reason: 'line 1: lighthouse at night',
+  });
+  assert.equal(received.length, 0);
+  const review = { verdict: 'review', source: 'words', reason: 'line 2: light*' };
+  assert.deepEqual(await at('A lighthouse', ALLOW), review);
+  const deny = { verdict: 'deny', source: 'service', reason: 'no weapons.' };
+  assert.deepEqual(await at('A lighthouse', DENY), deny);
+});
+
+test('the adapter for /v1/moderations asks for the prompt and each picture, and denies what is flagged', async () => {
+  const flagged = (isFlagged: boolean) =>
+    saying({
+      results: [{ flagged: isFlagged, categories: { violence: isFlagged, sexual: false } }],
+    });
+  const service = { kind: 'moderations', secret: 'sk-test', model: 'm-1' } as const;
+  const input = { entry: null, width: 1, height: 1, durationSeconds: null, objectId: 'obj' };
+  for (const isFlagged of [false, true]) {
+    received.length = 0;
+    respond = flagged(isFlagged);
+    const { task } = await makeSubmittingTask(fixture);
+    task.inputs = [
+      { ...input, field: 'reference_image_urls', role: 'reference_image', mediaType: 'image/png' },
+      { ...input, field: 'reference_video_urls', role: 'reference_video', mediaType: 'video/mp4' },
+    ];
+    await stepDeps({}, service).moderation?.admit(task);
+    const sent = received.map(({ body, headers }) => {
+      assert.equal(headers.authorization, 'Bearer sk-test');
+      return JSON.parse(body);
+    });
+    assert.deepEqual(
+      sent.toSorted((a) => (typeof a.input === 'string' ? -1 : 1)),
+      [
+        { model: 'm-1', input: REQUEST.prompt },
+        {
+          model: 'm-1',
+          input: [{ type: 'image_url', image_url: { url: 'https://media.test/brief/obj' } }],
+        },
+      ],
+    );
+    const verdict = isFlagged
+      ? { verdict: 'deny', source: 'service', reason: 'violence' }
+      : { verdict: 'allow', source: 'service', reason: null };
+    assert.deepEqual(await verdictOf(task), verdict);
+  }
+});

@@ -1,0 +1,55 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { type Ask, type AskDeps, postJson, type Question } from './ask.ts';
+
+const ResultsSchema = Type.Object({
+  results: Type.Array(
+    Type.Object({
+      flagged: Type.Boolean(),
+      categories: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    }),
+    { minItems: 1 },
+  ),
+});
+
+/**
+ * Asks a service with the API of `/v1/moderations`, once for the prompt and once for each picture:
+ * some take one picture per request. What is flagged is denied. It can't look at videos.
+ * Source: OpenAI's API reference, "Create moderation".
+ */
+export function askModerations(deps: AskDeps): Ask {
+  const { secret, sendsImages } = deps.service;
+  const headers = secret === undefined ? {} : { authorization: `Bearer ${secret}` };
+  return async (question) => {
+    const inputs = [question.task.request.prompt, ...(sendsImages ? picturesOf(question) : [])];
+    const flags = await Promise.all(
+      inputs.map((input) => flagsOf(deps, question, { headers, input })),
+    );
+    const flagged = flags.flatMap((found) => found ?? []);
+    if (flags.every((found) => found === undefined)) return { verdict: 'allow' };
+    return { verdict: 'deny', reason: [...new Set(flagged)].join(', ') || null };
+  };
+}
+
+function picturesOf({ inputs }: Question) {
+  return inputs
+    .filter(({ media_type: type }) => type.startsWith('image/'))
+    .map(({ url }) => [{ type: 'image_url', image_url: { url } }]);
+}
+
+/** The categories of a flagged input; undefined: it is not flagged. */
+async function flagsOf(
+  deps: AskDeps,
+  question: Question,
+  { headers, input }: { headers: Record<string, string>; input: unknown },
+): Promise<string[] | undefined> {
+  const { model } = deps.service;
+  const body = JSON.stringify({ ...(model !== undefined && { model }), input });
+  const answer = await postJson(deps, question, { headers, body });
+  if (!Value.Check(ResultsSchema, answer)) throw new Error('its response has no results');
+  const flagged = answer.results.filter((result) => result.flagged);
+  if (flagged.length === 0) return undefined;
+  return flagged.flatMap(({ categories = {} }) =>
+    Object.keys(categories).filter((name) => categories[name] === true),
+  );
+}

@@ -1,0 +1,38 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { signatureHeaders } from '../webhooks/signature.ts';
+import { type Ask, type AskDeps, postJson } from './ask.ts';
+
+const AnswerSchema = Type.Object({
+  verdict: Type.Enum(['allow', 'deny', 'review']),
+  reason: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+});
+
+/** Asks an operator's own service by a POST that is signed by Standard Webhooks. */
+export function askWebhook(deps: AskDeps): Ask {
+  const { secret } = deps.service;
+  return async (question) => {
+    const { task, accountAgeDays, inputs } = question;
+    const { prompt, model, mode } = task.request;
+    const timestamp = Math.floor(task.now_seconds);
+    const body = JSON.stringify({
+      type: 'moderation.requested',
+      timestamp: new Date(timestamp * 1000).toISOString(),
+      data: {
+        task_id: task.id,
+        prompt,
+        model,
+        mode,
+        account_age_days: accountAgeDays,
+        inputs,
+      },
+    });
+    // The task's id: a repeated question about it is the same message.
+    const message = { eventId: task.id, timestamp, body };
+    const headers = signatureHeaders(message, secret === undefined ? [] : [secret]);
+    const answer = await postJson(deps, question, { headers, body });
+    if (!Value.Check(AnswerSchema, answer)) throw new Error('its response has no verdict');
+    const { verdict, reason = null } = answer;
+    return verdict === 'allow' ? { verdict } : { verdict, reason };
+  };
+}

@@ -1,0 +1,27 @@
+import { query } from '../../database/database.ts';
+
+export interface Review {
+  id: string;
+  account_id: string;
+  surface: string;
+  model: string;
+  mode: string;
+  prompt: string;
+  credits: number;
+  /** What wants the review, and why. */
+  source: string;
+  reason: string | null;
+  in_review_since: Date;
+}
+
+/** A page of the tasks in review, longest waiting first. @param after the last one before it */
+export const listReviews = query<[after: string | null, limit: number], Review>(
+  'operator_reviews',
+  `select tasks.id, account_id, surface, request->>'model' as model, request->>'mode' as mode,
+     request->>'prompt' as prompt, credits, coalesce(v.source, 'operator') as source, v.reason,
+     updated_at as in_review_since
+   from tasks left join moderation_verdicts v on v.task_id = tasks.id
+   where phase = 'review' and due_at is not null and ($1::text is null
+     or (updated_at, tasks.id) > (select c.updated_at, c.id from tasks c where c.id = $1))
+   order by updated_at, tasks.id limit $2`,
+);

@@ -1,0 +1,14 @@
+import { TEST_SURFACE } from '../ledger/transfer.ts';
+import { NOW } from './lease.ts';
+
+/** SQL fragments that read tasks, for statements of other folders. */
+
+/** A table of the live tasks whose content was refused in the last hour. */
+export const REFUSED_LATELY = `(select id, account_id, updated_at as at from tasks
+     where error_code = 'content_refused' and surface <> '${TEST_SURFACE}'
+       and updated_at > ${NOW} - interval '1 hour')`;
+
+/** The ids of an account's tasks. */
+export function tasksOf(accountId: string): string {
+  return `select id from tasks where account_id = ${accountId}`;
+}

@@ -28,6 +28,7 @@ import { beginSession } from '../sign-in/sessions.ts';
 import { diskStorage } from '../storage/disk.ts';
 import { markReady } from '../storage/objects.ts';
 import { moveNow } from '../tasks/transitions.ts';
+import { reportAlive, reportGone } from '../worker/live-workers.ts';
 import { submitTask } from '../worker/submit.ts';
 import { parseCommandLine } from './command-line.ts';
 
@@ -227,7 +228,7 @@ test('providers status shows a provider that refuses all submits, until one gets
   assert.deepEqual(await fal(), ['open', null, 3, refusal.cause]);
 });
 
-test('a route keeps its choice when its steps change', async () => {
+test('a route keeps its choice when its steps change, and names connections that exist', async () => {
   const set = async (...rest: string[]) => {
     const args = ['routes', 'set', 'video-2.0-mini', ...rest, '--reason', 'because'];
     return (await parseCommandLine(args)).run({ db: fixture.db });
@@ -241,6 +242,10 @@ test('a route keeps its choice when its steps change', async () => {
   assert.equal(await route(), 'weights: ark weight=2; fal');
   await set('ark; fal', '--choice', 'order');
   assert.equal(await route(), 'order: ark; fal');
+  await reportAlive(fixture.db, { id: 'one', providers: ['ark'], ingestSlots: 1 });
+  await assert.rejects(set('replicate'), /of a running worker \(ark\), not replicate/);
+  await set('fal'); // its workers may be down for the moment
+  await reportGone(fixture.db, 'one');
   await set('none');
   assert.deepEqual(await does('routes list'), []);
 });

@@ -22,7 +22,7 @@ const OF_PROVIDER = {
 } as const;
 
 /** A connection for each provider, and those of CONNECTIONS that a running worker has. */
-export async function connectionNames(db: Queryable): Promise<string[]> {
+async function connectionNames(db: Queryable): Promise<string[]> {
   const running = await runningConnections(db);
   const others = running.filter((name) => name !== TEST_PROVIDER && !PROVIDER_NAMES.includes(name));
   return [...PROVIDER_NAMES, ...others];

@@ -1,13 +1,15 @@
 import { readCatalog } from '../../catalog/stored-models.ts';
 import type { Queryable } from '../../database/database.ts';
 import { Refusal } from '../../kernel/errors.ts';
+import { PROVIDER_NAMES } from '../../providers/registry.ts';
+import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import { formatSteps, parseSteps } from '../../routing/route-text.ts';
 import { deleteRoute, listRoutes, saveRoute } from '../../routing/stored-routes.ts';
 import { runningConnections } from '../../worker/live-workers.ts';
 import { performAction } from '../actions.ts';
 import { choiceOf, type Field, optional, orNone, text } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
-import { connectionNames, listProviders } from './providers.ts';
+import { listProviders } from './providers.ts';
 
 type Steps = ReturnType<typeof parseSteps>;
 
@@ -62,8 +64,8 @@ export const ROUTES = {
     dialog: { title: 'Set the route' },
     async run({ db }, { model, steps, choice: given }, action) {
       await requireModel(db, model);
-      if (steps) await requireConnections(db, steps);
       const before = (await listRoutes(db)).find((route) => route.model === model);
+      if (steps) await requireConnections(db, steps, before?.steps);
       const choice = given ?? before?.choice ?? 'order';
       const details = { choice, steps: steps && formatSteps(steps) };
       return performAction(db, action, { target: model, details }, async (tx) => {
@@ -89,9 +91,16 @@ export async function requireModel(db: Queryable, model: string): Promise<void> 
     throw new Refusal('model', model, `must be one of ${names.join(', ')}`);
 }
 
-async function requireConnections(db: Queryable, steps: Steps): Promise<void> {
-  const names = await connectionNames(db);
-  const unknown = steps.find(({ connection }) => !names.includes(connection))?.connection;
+/**
+ * A connection that no worker has makes nothing. One that the route names already may stay: its
+ * workers may be down for the moment.
+ */
+async function requireConnections(db: Queryable, steps: Steps, before: Steps = []): Promise<void> {
+  const running = (await runningConnections(db)).filter((name) => name !== TEST_PROVIDER);
+  const names = running.length > 0 ? running : PROVIDER_NAMES;
+  const known = [...names, ...before.map(({ connection }) => connection)];
+  const unknown = steps.find(({ connection }) => !known.includes(connection))?.connection;
   if (unknown === undefined) return;
-  throw new Refusal('steps', unknown, `must name ${names.join(', ')}, not ${unknown}`);
+  const why = `must name connections of a running worker (${names.join(', ')}), not ${unknown}`;
+  throw new Refusal('steps', unknown, why);
 }

@@ -22,10 +22,10 @@ const WARNED: Array<Record<string, string>> = [
   { ...ARK, ARK_BASE_URL: 'http://[::1]:9000/api/v3' },
   { ...ARK, PUBLIC_URL: 'http://video.example.com', PROVIDER_ALLOW: 'video.example.com:80' },
   { ...ARK, ARK_BASE_URL: 'https://ark.internal/v3', PROVIDER_ALLOW: 'ark.internal:443' },
+  { PROVIDER: 'local', ARK_API_KEY: 'hunter2', REPLICATE_API_TOKEN: 'hunter2' },
 ];
 const FINE: Array<Record<string, string>> = [
   {},
-  { PROVIDER: 'local', ARK_API_KEY: 'hunter2', REPLICATE_API_TOKEN: 'hunter2' },
   { ...ARK, PUBLIC_URL: 'https://video.example.com' },
   {
     PROVIDER: 'comfyui',

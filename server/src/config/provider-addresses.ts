@@ -29,14 +29,17 @@ function checkBaseUrls({ configuredProviders, providerHosts }: AddressConfig): v
 
 /**
  * PUBLIC_URL must be https if the provider of new tasks fetches inputs from it and calls it back.
- * Only warns if one of them is on PROVIDER_ALLOW, or the provider is on this machine (a simulator).
+ * Only warns if one of them is on PROVIDER_ALLOW, if the provider is on this machine (a simulator),
+ * and of connections that get no tasks without a route.
  */
 function checkPublicUrl(config: AddressConfig, log: Log): void {
   const { publicUrl, providerHosts, provider } = config;
-  const chosen = config.configuredProviders.find(({ name }) => name === provider);
-  const [providerUrl] = chosen?.fetchesInputs ? Object.values(chosen.baseUrls) : [];
-  if (providerUrl === undefined || publicUrl?.startsWith('https:')) return;
+  const fetching = config.configuredProviders.filter(({ fetchesInputs }) => fetchesInputs);
+  if (fetching.length === 0 || publicUrl?.startsWith('https:')) return;
+  const chosen = fetching.find(({ name }) => name === provider);
+  const [providerUrl] = Object.values(chosen?.baseUrls ?? {});
   const isExcepted =
+    providerUrl === undefined ||
     isLoopback(providerUrl) ||
     isAllowed(new URL(providerUrl), providerHosts) ||
     (publicUrl !== undefined && isAllowed(new URL(publicUrl), providerHosts));
@@ -46,7 +49,8 @@ function checkPublicUrl(config: AddressConfig, log: Log): void {
         'back there, so it must be an https address such as https://video.example.com',
     );
   }
-  log.warn({ publicUrl, provider }, 'PUBLIC_URL is not https: only a test provider can reach it');
+  const connections = fetching.map(({ name }) => name);
+  log.warn({ publicUrl, connections }, 'PUBLIC_URL is not https: only test providers can reach it');
 }
 
 function isLoopback(address: string): boolean {

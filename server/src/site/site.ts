@@ -77,9 +77,9 @@ type Shapes =
 export type SiteApi = { [Shape in Shapes as Shape['name']]: Shape };
 
 /**
- * The website's JSON API under `/console/api` and `/auth`, which openapi.json leaves out. app.ts
- * adds the request id, `no-store` and the error envelope. Scopes registered on `app` itself are not
- * guarded.
+ * The website's JSON API under `/console/api` and `/auth`, and `/status.json`, which openapi.json
+ * leaves out. app.ts adds the request id, `no-store` and the error envelope. Scopes registered on
+ * `app` itself are not guarded.
  */
 export async function site(app: FastifyInstance, deps: SiteDeps): Promise<void> {
   await app.register((guarded, _options, ready) => {

@@ -18,7 +18,7 @@ const { db } = website.database;
 after(() => website.close());
 
 async function status() {
-  const { status: code, body } = await website.stranger.get('/console/api/status');
+  const { status: code, body } = await website.stranger.get('/status.json');
   assert.equal(code, 200);
   const items: { model: string; resolution: string; works: boolean; usual_seconds: number }[] =
     body.items;
@@ -65,6 +65,6 @@ test('a model works while a connection of its route takes jobs, and no provider 
   });
   await paused('creates');
   assert.deepEqual((await status())['video-2.0 720p'], [false, 75]);
-  const { body } = await website.stranger.get('/console/api/status');
+  const { body } = await website.stranger.get('/status.json');
   assert.doesNotMatch(JSON.stringify(body), /\b(ark|fal|local)\b/);
 });

@@ -16,10 +16,10 @@ export interface StatusDeps extends CatalogDeps {
 }
 
 /**
- * Which models work now, and how long their jobs usually take. Customers read it, so it names no
- * provider. A model works at a resolution if a connection of its route takes jobs.
+ * Which models work now, and how long their jobs usually take. Customers and their monitors read it,
+ * so it names no provider. A model works at a resolution if a connection of its route takes jobs.
  */
-export const getStatus = siteRoute('GET /console/api/status', {
+export const getStatus = siteRoute('GET /status.json', {
   access: 'public',
   async handle({ db, catalog, now, routing }: StatusDeps) {
     const [connections, times, { creates }] = await Promise.all([

@@ -66,7 +66,7 @@ test('only public routes are public, and these', () => {
     'GET /auth/start/:provider',
     'GET /console/api/prices',
     'GET /console/api/site',
-    'GET /console/api/status',
+    'GET /status.json',
     'POST /auth/code',
     'POST /auth/code/verify',
     'POST /auth/passkey',

@@ -7,7 +7,7 @@ import { type Column, column, mono, Table } from '../../ui/table.tsx';
 
 const REFRESH_SECONDS = 30;
 
-type Row = Item<'GET /console/api/status'>;
+type Row = Item<'GET /status.json'>;
 
 const COLUMNS: Column<Row>[] = [
   column('Model', ({ title }) => <span class="font-medium">{title}</span>),
@@ -28,7 +28,7 @@ function wordsOf(seconds: number): string {
 }
 
 export default function StatusPage() {
-  const loaded = useLoad('/console/api/status');
+  const loaded = useLoad('/status.json');
   useEvery(REFRESH_SECONDS * 1000, loaded.reload);
   return (
     <Page

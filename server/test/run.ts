@@ -34,6 +34,7 @@ const ONLY_LONG = [
   'server/test/docs/{guide,reference}-samples.test.ts',
   'server/test/service/{demo,processes}.test.ts',
   'server/test/faults/{rolling-restart,rolling-upgrade}.test.ts',
+  'server/test/faults/{two-processes,upgrade-phases}.test.ts',
   'server/test/repository/fallback-node.test.ts',
   'server/test/media/{ingest-limits,linked-packages}.test.ts',
 ];

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startSimulator } from '../../../simulators/kit/process.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { type Client, client, SMALLEST } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
-import { createTestDatabase } from '../database.ts';
 import { startServiceProcess } from '../service/service-process.ts';
 import { sql } from '../task-fixtures.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
+import { openTwoAccounts } from './two-accounts.ts';
 
 const CREDITS = 1_000_000;
 const CREATES = 30;
@@ -17,39 +15,14 @@ const LOST_EACH = 3;
 
 /** A service with a route over two simulated providers: `ark` first, then `second`. */
 async function openTwoConnections(cleanup: AsyncDisposableStack) {
-  const { db, url, close } = await createTestDatabase();
-  cleanup.defer(close);
-  const folder = cleanup.use(await temporaryFolder());
-  const start = (name: string, port = '0') => {
-    const record = `${folder.path}/${name}.jsonl`;
-    const args = ['--port', port, '--record', record, '--job-seconds', '0.2'];
-    return startSimulator('ark', folder.path, args);
-  };
-  const first = await start('first');
-  const second = cleanup.adopt(await start('second'), (one) => one.kill());
-  const { port, host } = new URL(first.url);
-  const service = cleanup.use(
-    await startServiceProcess({
-      DATABASE_URL: url,
-      DATA_DIR: folder.path,
-      CONNECTIONS: 'second:ark',
-      PROVIDER: 'ark',
-      ARK_API_KEY: 'one',
-      ARK_BASE_URL: `${first.url}/api/v3`,
-      SECOND_API_KEY: 'two',
-      SECOND_BASE_URL: `${second.url}/api/v3`,
-      RECONCILE_SECONDS: '1',
-      PROVIDER_ALLOW: `${host},${new URL(second.url).host}`,
-    }),
-  );
+  const { env, withSecond, db, ...accounts } = await openTwoAccounts(cleanup);
+  const service = cleanup.use(await startServiceProcess({ ...env, ...withSecond }));
   const steps = JSON.stringify([{ connection: 'ark' }, { connection: 'second' }]);
   const text = `insert into routes (model, choice, steps) values ($1, 'order', $2::jsonb)`;
   await sql(db, text, [SMALLEST.model, steps]);
   return {
+    ...accounts,
     db,
-    first,
-    second,
-    restartFirst: () => start('first', port),
     /** One for each phase of the test, because of the rate limit. */
     customer: async () => client(service.url, (await makeCustomer(db, CREDITS)).secret),
     /** How many attempts at the first connection ended so. */

@@ -137,34 +137,6 @@ test('the pages are built once, and all processes serve the same files', async (
   for (const [, file = ''] of files) await all(file);
 });
 
-test('a model is added, used and retired while the processes run', async () => {
-  const setModel = (...args: string[]) =>
-    runOperatorCommand(env, 'models', ...args, '--reason', 'a test');
-  // Connections go to the processes in turn.
-  const isListed = async () => {
-    const reads = Array.from({ length: 12 }, async () => {
-      const url = new URL('/api/v1/models', service.url);
-      return (await fetch(url, { headers: { connection: 'close' } })).text();
-    });
-    return new Set((await Promise.all(reads)).map((text) => text.includes('nova-1')));
-  };
-  const { secret } = await makeCustomer(database.db, 60);
-  const { create, task: read } = client(service.url, secret);
-  const body = { ...SMALLEST, model: 'nova-1' };
-  assert.equal((await create(body, 'too early')).status, 400);
-  await setModel('set', 'nova-1', '--price', '480p=3');
-  await until(isListed, (seen) => !seen.has(false));
-  assert.equal((await create(body, 'nova')).body.credits_used, 12);
-  const [task] = await until(
-    () => tasksOfKey(database.db, 'nova'),
-    ([task]) => task?.phase === 'completed',
-  );
-  await setModel('retire', 'nova-1');
-  await until(isListed, (seen) => !seen.has(true));
-  assert.equal((await create(body, 'too late')).status, 400);
-  assert.equal((await read(task?.id ?? '')).body.model, 'nova-1');
-});
-
 test('a process that dies is started again, and the others serve meanwhile', async (t) => {
   const lost = [...pids()];
   const { secret } = await makeCustomer(database.db, 60);

@@ -4,7 +4,6 @@ import { availableParallelism, cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, statement } from '../../server/src/database/database.ts';
 import {
-  type BenchSetup,
   type Clients,
   type FundedKey,
   makeFundedKeys,
@@ -24,10 +23,6 @@ export interface Units {
   read: Cost;
   /** All steps of a task after its create. Decoding runs in processes of its own: not included. */
   steps: Cost;
-  /** A second of a worker without tasks. */
-  idle: Cost;
-  /** Database connections of a process, under load. */
-  connections: { api: number; worker: number };
 }
 
 interface Cost {
@@ -43,7 +38,6 @@ const CLIENTS = 32;
 const SECONDS = 5;
 /** Tasks that a worker takes from their create to completed. */
 const STEPS = 300;
-const IDLE_SECONDS = 8;
 /** So many that no key reaches 30 requests in 60 seconds. */
 const KEY_COUNTS = { accounts: 1000, keysEach: 20 };
 
@@ -89,7 +83,6 @@ async function measureRequests() {
   await using bench = await openBenchSetup();
   const { db, startService } = bench;
   const funded = await makeFundedKeys(db, KEY_COUNTS);
-  const startedAt = await now(db);
   await using service = await startService({ ROLES: 'api', CREATE_WAIT_SECONDS: '0' });
   const measure = await openMeter(db, service.pid);
   const load = { url: service.url, clients: CLIENTS };
@@ -102,77 +95,33 @@ async function measureRequests() {
   await using reading = await startClients({ ...load, act: 'read', targets });
   await reading.send({ seconds: 1 });
   const read = await measure(() => run(reading));
-  return { create, read, connections: await connectionsSince(db, startedAt) };
+  return { create, read };
 }
 
 const COMPLETED = statement(
   'capacity_completed',
   `select count(*)::int as tasks from tasks where phase = 'completed'`,
 );
-const CONNECTIONS = statement(
-  'capacity_connections',
-  `select count(*)::int as connections from pg_stat_activity
-   where datname = current_database() and pid <> pg_backend_pid() and backend_start > $1`,
-);
-const NOW = statement('capacity_now', 'select clock_timestamp() as now');
-
-async function now(db: Database): Promise<Date> {
-  const [row] = await db.query<{ now: Date }>(NOW);
-  if (!row) throw new Error('there is no time');
-  return row.now;
-}
 
 async function count(db: Database): Promise<number> {
   const [row] = await db.query<{ tasks: number }>(COMPLETED);
   return row?.tasks ?? 0;
 }
 
-/** Connections that were opened since: those of a service that was started then. */
-async function connectionsSince(db: Database, since: Date): Promise<number> {
-  const [row] = await db.query<{ connections: number }>(CONNECTIONS, [since]);
-  return row?.connections ?? 0;
-}
-
-/** The steps of tasks that were created before the worker starts. */
-async function measureTasks() {
+/** The steps of tasks that were created before the worker starts, and its work in that time. */
+function measureTasks() {
   return withInstantProvider(async ({ env }) => {
     await using bench = await openBenchSetup();
-    return measureSteps(bench, env);
+    const { db, startService } = bench;
+    const funded = await makeFundedKeys(db, { accounts: 100, keysEach: 1 });
+    await createTasks(await startService({ ...env, ROLES: 'api' }), funded);
+    await using service = await startService({ ...env, ROLES: 'worker' });
+    const measure = await openMeter(db, service.pid);
+    return measure(async () => {
+      for (let tries = 0; tries < 600 && (await count(db)) < STEPS; tries += 1) await delay(100);
+      return count(db);
+    });
   });
-}
-
-async function measureSteps({ db, startService }: BenchSetup, env: Record<string, string>) {
-  const funded = await makeFundedKeys(db, { accounts: 100, keysEach: 1 });
-  await createTasks(await startService({ ...env, ROLES: 'api' }), funded);
-  const startedAt = await now(db);
-  await using service = await startService({ ...env, ROLES: 'worker' });
-  const measure = await openMeter(db, service.pid);
-  let connections = 0;
-  const begun = performance.now();
-  const busy = await measure(async () => {
-    for (let tries = 0; tries < 600 && (await count(db)) < STEPS; tries += 1) {
-      connections = Math.max(connections, await connectionsSince(db, startedAt));
-      await delay(100);
-    }
-    return count(db);
-  });
-  const secondsPerTask = (performance.now() - begun) / 1000 / (await count(db));
-  const idle = await measure(async () => {
-    await delay(IDLE_SECONDS * 1000);
-    return IDLE_SECONDS;
-  });
-  const steps = without(busy, idle, secondsPerTask);
-  return { steps, idle, connections };
-}
-
-/** The costs less those of an idle worker in the same time. */
-function without(busy: Cost, idle: Cost, seconds: number): Cost {
-  return {
-    processMs: busy.processMs - idle.processMs * seconds,
-    databaseMs: busy.databaseMs - idle.databaseMs * seconds,
-    walBytes: busy.walBytes - idle.walBytes * seconds,
-    commits: busy.commits - idle.commits * seconds,
-  };
 }
 
 async function createTasks(service: RunningService, funded: FundedKey[]): Promise<void> {
@@ -183,16 +132,13 @@ async function createTasks(service: RunningService, funded: FundedKey[]): Promis
 }
 
 const api = await measureRequests();
-const worker = await measureTasks();
 const cpu = cpus()[0]?.model ?? 'unknown';
 const units: Units = {
   measuredAt: new Date().toISOString().slice(0, 10),
   machine: `${availableParallelism()} cores, ${cpu}, Node ${process.version}`,
   create: api.create,
   read: api.read,
-  steps: worker.steps,
-  idle: worker.idle,
-  connections: { api: api.connections, worker: worker.connections },
+  steps: await measureTasks(),
 };
 const text = `${JSON.stringify(units, rounded, 2)}\n`;
 await writeFile(new URL('units.json', import.meta.url), text);

@@ -18,6 +18,8 @@ const ASSUMED = {
   utilization: 0.6,
   /** CPU time of the child that checks one output and draws its poster: 5 s of 720p. */
   decodeMs: 25,
+  /** Database connections of a process under load. */
+  connections: { api: 5, worker: 25 },
 };
 
 /** One large Postgres server, and what one process can do. */
@@ -43,7 +45,8 @@ const units = JSON.parse(text) as Units;
 /** The hardware for this many creates per second. */
 function needs(rate: number) {
   const { readsPerTask: reads, utilization, decodeMs, historyDays, retentionDays } = ASSUMED;
-  const { create, read, steps, connections } = units;
+  const { connections } = ASSUMED;
+  const { create, read, steps } = units;
   const cores = (ms: number) => (rate * ms) / 1000 / utilization;
   const api = cores(create.processMs + reads * read.processMs);
   const worker = cores(steps.processMs);

@@ -18,7 +18,7 @@ interface Timeline {
   isSent: boolean[];
 }
 
-/** A movement in the ledger, and the state that it led to. */
+/** A movement in the ledger: the call that made it, and the state that it led to. */
 interface Booking {
   movement: Movement;
   timeline: Timeline;
@@ -31,130 +31,88 @@ interface Constraint {
   fits(state: number): boolean;
 }
 
+interface Ledger {
+  timelineOf(accountId: string, kind: CreditKind): Timeline;
+  booked: Map<string, Booking>;
+}
+
 /**
  * Proves that each timeline is linearizable: the ledger's own order of movements, with every read
  * and every refusal placed somewhere between them, explains all results and never places a call
- * before one that had returned when it was sent.
+ * before one that had returned when it was sent. That the movements add up is what the audit proves.
  * @throws AssertionError for the first call that no order explains
  */
 export async function assertLinearizable(db: Database, { calls }: LedgerHistory): Promise<void> {
-  const accounts = [...new Set(calls.map(({ request }) => request.accountId))];
-  const ledger = replay(await entriesOf(db, accounts));
-  const owners = ownersOf(ledger, calls);
+  const ledger = await readLedger(db, calls);
   const floors = new Map<LedgerCall, Map<Timeline, number>>();
-  for (const { call, isSending } of momentsOf(calls)) {
+  const timelines = new Set([...ledger.booked.values()].map(({ timeline }) => timeline));
+  const moments = calls.flatMap((call) => [
+    { call, isSending: true, at: call.sentAt },
+    { call, isSending: false, at: call.receivedAt },
+  ]);
+  for (const { call, isSending } of moments.sort((one, other) => one.at - other.at)) {
     if (isSending) {
-      floors.set(
-        call,
-        new Map([...ledger.timelines.values()].map((timeline) => [timeline, timeline.floor])),
-      );
-      const booking = owners.get(call);
-      if (booking) raiseCeiling(booking);
+      floors.set(call, new Map([...timelines].map((timeline) => [timeline, timeline.floor])));
+      if (call.result === 'booked') raiseCeiling(bookingOf(call, ledger));
     } else {
       for (const constraint of constraintsOf(call, ledger)) {
         placeCall(call, constraint, floors.get(call)?.get(constraint.timeline) ?? 0);
       }
-      floors.delete(call);
     }
   }
-}
-
-interface Ledger {
-  timelines: Map<string, Timeline>;
-  booked: Map<string, Booking>;
 }
 
 interface Entry {
   account_id: string;
   kind: CreditKind;
-  source: string;
   credits: number;
   reason: Movement['type'];
   reference: string;
-  available_after: number;
-  reserved_after: number;
+  available: number;
+  reserved: number;
 }
 
-function entriesOf(db: Database, accounts: string[]): Promise<Entry[]> {
-  return sql<Entry>(
-    db,
-    `select account_id, kind, source, credits, reason, reference, available_after, reserved_after
-     from ledger_transfers where account_id = any($1) order by id`,
-    [accounts],
+/** The ledger's movements, each made by exactly one call that was told so. */
+async function readLedger(db: Database, calls: LedgerCall[]): Promise<Ledger> {
+  const timelines = new Map<string, Timeline>();
+  const timelineOf = (accountId: string, kind: CreditKind): Timeline => {
+    const name = `${accountId} ${kind}`;
+    const states = [{ available: 0, reserved: 0 }];
+    const known = timelines.get(name) ?? { name, states, floor: 0, ceiling: 0, isSent: [true] };
+    timelines.set(name, known);
+    return known;
+  };
+  const made = calls.flatMap(({ request, result }) =>
+    result === 'booked' && request.type !== 'read' ? [request] : [],
   );
-}
-
-/** Applies the ledger's movements in its order to balances that a single thread would keep. */
-function replay(entries: Entry[]): Ledger {
-  const ledger: Ledger = { timelines: new Map(), booked: new Map() };
-  for (const entry of entries) {
-    const { account_id, kind, available_after: available, reserved_after: reserved } = entry;
-    const movement = movementOf(entry);
-    const name = movementName(movement);
-    const timeline = timelineOf(ledger, account_id, kind);
-    const after = afterMovement(ledger, timeline, movement);
-    assert.deepEqual({ available, reserved }, after, JSON.stringify(entry));
-    assert.ok(available >= 0 && reserved >= 0, JSON.stringify(entry));
-    assert.ok(!ledger.booked.has(name), `${name} was booked twice`);
-    ledger.booked.set(name, { movement, timeline, state: timeline.states.push(after) - 1 });
+  const owners = new Map(made.map((movement) => [movementName(movement), movement]));
+  assert.equal(owners.size, made.length, 'a movement was booked by two calls');
+  const entries = await sql<Entry>(
+    db,
+    `select account_id, kind, credits, reason, reference, available_after as available,
+       reserved_after as reserved
+     from ledger_transfers where account_id = any($1) order by id`,
+    [[...new Set(calls.map(({ request }) => request.accountId))]],
+  );
+  const booked = new Map<string, Booking>();
+  for (const { account_id, kind, credits, reason, reference, available, reserved } of entries) {
+    const task = Number(/\d+$/.exec(reference)?.[0]);
+    const type = reason === 'grant' || reason === 'adjust' ? reason : 'reserve';
+    const name = reason === 'capture' || reason === 'refund' ? `settle:${task}` : `${type}:${task}`;
+    const movement = owners.get(name) ?? assert.fail(`${name} was booked by no call`);
+    const found = [movement.type, movement.accountId, Math.abs(movement.credits)];
+    assert.deepEqual([reason, account_id, credits], found, name);
+    const timeline = timelineOf(account_id, kind);
+    const state = timeline.states.push({ available, reserved }) - 1;
+    booked.set(name, { movement, timeline, state });
   }
-  return ledger;
+  assert.equal(booked.size, owners.size, 'a booked movement is not in the ledger');
+  return { timelineOf, booked };
 }
 
-function afterMovement({ booked }: Ledger, { states }: Timeline, movement: Movement): KindBalances {
-  const { available, reserved } = states.at(-1) ?? { available: 0, reserved: 0 };
-  const { credits } = movement;
-  if ('reference' in movement) return { available: available + credits, reserved };
-  if (movement.type === 'reserve') {
-    return { available: available - credits, reserved: reserved + credits };
-  }
-  const reservation = booked.get(movementName({ ...movement, type: 'reserve' }))?.movement;
-  assert.equal(reservation?.credits, credits, `${movementName(movement)}: not what was reserved`);
-  const back = movement.type === 'refund' ? credits : 0;
-  return { available: available + back, reserved: reserved - credits };
-}
-
-function movementOf(entry: Entry): Movement {
-  const { account_id: accountId, kind, source, credits, reason, reference } = entry;
-  const name = Number(/\d+$/.exec(reference)?.[0]);
-  if (reason === 'reserve' || reason === 'capture' || reason === 'refund') {
-    return { type: reason, accountId, task: name, credits };
-  }
-  const signed = source === 'available' ? -credits : credits;
-  return { type: reason, accountId, kind, credits: signed, reference: name };
-}
-
-function timelineOf({ timelines }: Ledger, accountId: string, kind: CreditKind): Timeline {
-  const name = `${accountId} ${kind}`;
-  const states = [{ available: 0, reserved: 0 }];
-  const timeline = timelines.get(name) ?? { name, states, floor: 0, ceiling: 0, isSent: [true] };
-  timelines.set(name, timeline);
-  return timeline;
-}
-
-/** The call that made each movement. */
-function ownersOf({ booked }: Ledger, calls: LedgerCall[]): Map<LedgerCall, Booking> {
-  const owners = new Map<LedgerCall, Booking>();
-  for (const [name, booking] of booked) {
-    const [owner, ...others] = calls.filter(({ request, result }) => {
-      return request.type !== 'read' && movementName(request) === name && result === 'booked';
-    });
-    assert.ok(owner && others.length === 0, `${name} was not booked by exactly one call`);
-    assert.deepEqual(owner.request, booking.movement);
-    owners.set(owner, booking);
-  }
-  for (const call of calls) {
-    if (call.result === 'booked') assert.ok(owners.has(call), `${show(call)}: not in the ledger`);
-  }
-  return owners;
-}
-
-function momentsOf(calls: LedgerCall[]): { call: LedgerCall; isSending: boolean }[] {
-  const moments = calls.flatMap((call) => [
-    { call, isSending: true, at: call.sentAt },
-    { call, isSending: false, at: call.receivedAt },
-  ]);
-  return moments.sort((one, other) => one.at - other.at);
+function bookingOf({ request }: LedgerCall, { booked }: Ledger): Booking {
+  const booking = request.type === 'read' ? undefined : booked.get(movementName(request));
+  return booking ?? assert.fail(`${JSON.stringify(request)}: nothing of that name is booked`);
 }
 
 function raiseCeiling({ timeline, state }: Booking): void {
@@ -169,35 +127,27 @@ function constraintsOf(call: LedgerCall, ledger: Ledger): Constraint[] {
   if (request.type === 'read') {
     assert.ok(typeof result === 'object');
     return (['paid', 'promotional'] as const).map((kind) => {
-      const timeline = timelineOf(ledger, accountId, kind);
+      const timeline = ledger.timelineOf(accountId, kind);
       return { timeline, fits: (state) => isDeepStrictEqual(timeline.states[state], result[kind]) };
     });
   }
-  const named = ledger.booked.get(movementName(request));
-  if (result === 'insufficient') return insufficientConstraints(request, ledger, named);
-  assert.ok(named, `${show(call)}, but nothing of that name is booked`);
-  if (result === 'booked')
-    return [{ timeline: named.timeline, fits: (state) => state === named.state }];
+  if (result === 'insufficient') {
+    const timeline = ledger.timelineOf(accountId, 'kind' in request ? request.kind : 'paid');
+    const taken = request.type === 'reserve' ? request.credits : -request.credits;
+    const tooFew = {
+      timeline,
+      fits: (state: number) => (timeline.states[state]?.available ?? 0) < taken,
+    };
+    const named = ledger.booked.get(movementName(request));
+    if (!named || request.type !== 'adjust') return [tooFew];
+    // The name of an adjustment is checked first, so it was not booked yet either.
+    return [tooFew, { timeline: named.timeline, fits: (state) => state < named.state }];
+  }
+  const { timeline, movement, state: own } = bookingOf(call, ledger);
+  if (result === 'booked') return [{ timeline, fits: (state) => state === own }];
   if ('reference' in request)
-    assert.equal(isDeepStrictEqual(request, named.movement), result === 'repeated', show(call));
-  return [{ timeline: named.timeline, fits: (state) => state >= named.state }];
-}
-
-/** Too few credits. For an adjustment its name is checked first, so it was not booked yet either. */
-function insufficientConstraints(
-  request: Movement,
-  ledger: Ledger,
-  named: Booking | undefined,
-): Constraint[] {
-  const kind = 'kind' in request ? request.kind : 'paid';
-  const timeline = timelineOf(ledger, request.accountId, kind);
-  const taken = request.type === 'reserve' ? request.credits : -request.credits;
-  const tooFew = {
-    timeline,
-    fits: (state: number) => (timeline.states[state]?.available ?? 0) < taken,
-  };
-  if (!named || request.type !== 'adjust') return [tooFew];
-  return [tooFew, { timeline: named.timeline, fits: (state) => state < named.state }];
+    assert.equal(isDeepStrictEqual(request, movement), result === 'repeated', show(call));
+  return [{ timeline, fits: (state) => state >= own }];
 }
 
 /** Places a call at the earliest state that explains it, which leaves later calls most choice. */

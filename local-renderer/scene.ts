@@ -129,7 +129,7 @@ async function addReferences(graph: FilterGraph, spec: RenderSpec): Promise<Filt
 }
 
 /** One of the boxes of a grid above the prompt, all of the same size. */
-export function tileBox(index: number, count: number, frame: FrameSize) {
+function tileBox(index: number, count: number, frame: FrameSize) {
   const columns = Math.ceil(Math.sqrt(count));
   const cell = {
     width: (frame.width * 0.9) / columns,

@@ -32,20 +32,6 @@ test('no page of the documentation scrolls sideways, also at a zoom of 200 %', a
   assert.deepEqual(wide, []);
 });
 
-test('the tab of a sample is remembered on each page, and arrow keys choose it', async () => {
-  const page = await site.newPage();
-  await page.goto('/docs/quickstart');
-  const tab = (name: string) => page.getByRole('tab', { name }).first();
-  await tab('curl').press('ArrowRight');
-  assert.equal(await tab('TypeScript').getAttribute('aria-selected'), 'true');
-  await page.goto('/docs/prices');
-  assert.equal(await tab('TypeScript').getAttribute('aria-selected'), 'true');
-  assert.ok(await page.getByText('client.videos.quote').first().isVisible());
-  await page.emulateMedia({ media: 'print' });
-  const names = page.locator('.docs-tab:visible');
-  assert.deepEqual(await names.allTextContents(), ['TypeScript'], 'print has the chosen sample');
-});
-
 test('the documentation is searched by keyboard', async () => {
   const page = await site.newPage();
   await open(page, '/docs/quickstart');

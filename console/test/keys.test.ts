@@ -53,33 +53,6 @@ function isLeavingAskedFor(): boolean {
   return !dispatchEvent(new Event('beforeunload', { cancelable: true }));
 }
 
-test('a test key is made in test mode, marked, and its credits are refilled', async () => {
-  const { page } = await signedInPage(site);
-  await page.goto('/keys?mode=test');
-  await page.getByRole('button', { name: 'New test key' }).click();
-  await expectNoViolations(page);
-  await page.locator('input:focus').waitFor();
-  await page.keyboard.type('continuous integration');
-  await page.keyboard.press('Enter');
-  const secret = await readSecret(page);
-  assert.match(secret, /^fw_test_/);
-  await page.getByRole('table').getByText('test', { exact: true }).waitFor();
-  const created = await callApi(secret, 'video/generations', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'idempotency-key': 'one' },
-    body: JSON.stringify({ prompt: 'A harbour test-slow' }),
-  });
-  assert.equal(created.status, 202);
-  await page.evaluate(() => dispatchEvent(new Event('focus')));
-  await page.getByRole('link', { name: /99.750.*test credits available/ }).waitFor();
-  await page.getByRole('button', { name: 'Refill test credits' }).click();
-  await page.getByText('The test credits are refilled.').waitFor();
-  await page.getByRole('link', { name: /100.000.*test credits available/ }).waitFor();
-  await expectNoViolations(page);
-  await page.getByRole('button', { name: 'Leave test mode' }).click();
-  await page.getByText('No API key yet').waitFor();
-});
-
 function callApi(secret: string, path: string, request: RequestInit = {}): Promise<Response> {
   const headers = { ...request.headers, authorization: `Bearer ${secret}` };
   return fetch(`${site.service.url}/api/v1/${path}`, { ...request, headers });
@@ -133,23 +106,6 @@ test('a first key is made, used against the API, capped and revoked', async () =
   await page.getByRole('table', { name: 'Ended API keys' }).waitFor();
   assert.equal((await callApi(secret, 'credits')).status, 401);
   await expectNoViolations(page);
-});
-
-test('without a connection the page says so, and a retry loads it', async () => {
-  const { page } = await signedInPage(site);
-  await open(page, '/keys', 'API keys');
-  for (const loadAgain of [
-    () => page.getByRole('button', { name: 'Try again' }).click(),
-    () => page.evaluate(() => dispatchEvent(new Event('online'))),
-  ]) {
-    await page.route('**/console/api/keys?mode=*', (route) => route.abort());
-    await page.reload();
-    await page.getByText('No connection').waitFor();
-    await expectNoViolations(page);
-    await page.unroute('**/console/api/keys?mode=*');
-    await loadAgain();
-    await page.getByText('No API key yet').waitFor();
-  }
 });
 
 test('an endpoint is made, hears a test event, fails, is sent to again and is deleted', async () => {

@@ -48,30 +48,6 @@ test('a stranger signs in by a code, and goes where they wanted to', async () =>
   await open(page, '/', 'Playground');
 });
 
-test('a look for a session that began before a sign-in ends nothing after it', async () => {
-  const page = await site.newPage();
-  const signedIn = Promise.withResolvers<void>();
-  const fulfilled: Promise<void>[] = [];
-  let isBefore = true;
-  await page.route('**/console/api/site', async (route) => {
-    if (!isBefore) return route.continue();
-    const response = await route.fetch();
-    fulfilled.push(signedIn.promise.then(() => route.fulfill({ response })));
-  });
-  await page.goto('/sign-in');
-  const code = await askForCode(site, page, 'katherine@example.com');
-  isBefore = false;
-  await page.getByLabel('Code of eight digits').fill(code);
-  await settled(page, 'Playground');
-  signedIn.resolve();
-  assert.ok(fulfilled.length > 0);
-  await Promise.all(fulfilled);
-  await page.evaluate(() => fetch('/console/api/site')); // whatever was late has arrived
-  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)));
-  assert.equal(new URL(page.url()).pathname, '/playground');
-  await settled(page, 'Playground');
-});
-
 test('a 401 of a request that began before a sign-in does not end the session', async () => {
   const email = 'dorothy@example.com';
   const { page, accountId } = await signedInPage(site, { email });

@@ -14,10 +14,9 @@ import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { createMeasurer } from '../../src/media/measure.ts';
 import { longTest } from '../long.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { pngChunk, withPngChunk } from './image-parts.ts';
 import { makeImage } from './media-files.ts';
-import { deleted, imageBytes, openMediaFixture, videoBytes } from './media-fixture.ts';
-import { FRAMES, REFERENCES } from './refused-media.ts';
+import { deleted, openMediaFixture } from './media-fixture.ts';
+import { FRAMES } from './refused-media.ts';
 
 Log.setLevel(AV_LOG_QUIET);
 const fixture = await openMediaFixture();
@@ -100,46 +99,6 @@ test('image-to-video begins with image_url and ends with end_image_url', async (
   assert.deepEqual(types.sort(), ['image/jpeg', 'image/webp']);
   await deleted(fixture, shown.id, 'input');
 });
-
-longTest('adaptive takes the ratio nearest to the first image', async () => {
-  await writeImage(fileOf('tall.png'), 248, 432, (x, y) => (x < y ? [200, 30, 30] : [30, 60, 210]));
-  const image_url = serve('/tall', await readFile(fileOf('tall.png')));
-  const end_image_url = serve('/wide', await imageBytes('jpeg', 420, 180));
-  const body = { ...FRAMES, aspect_ratio: 'adaptive', generate_audio: true };
-  const { facts, shown } = await generate({ ...body, image_url, end_image_url }, 4 * 15);
-  assert.equal(shown.aspect_ratio, '9:16');
-  assert.deepEqual([facts.width, facts.height], [496, 864]);
-  assert.equal(facts.audio?.codec, 'aac');
-  assert.equal(facts.audio?.durationSeconds, 4);
-});
-
-longTest(
-  'media-to-video takes images and clips, priced by output and reference seconds',
-  async () => {
-    const [picture, tall, wide] = await Promise.all([
-      imageBytes('png', 300, 300),
-      videoBytes({ width: 720, height: 480, fps: 12, seconds: 2, rotationDegrees: 90 }),
-      videoBytes({ width: 720, height: 720, fps: 6, seconds: 3.4, codec: 'vp9', format: 'webm' }),
-    ]);
-    // Flaws beside the pixels, at which FFmpeg's readers fail.
-    const profile = pngChunk('iCCP', Buffer.from('a profile\0\0that does not unpack'));
-    const followed = Buffer.concat([await imageBytes('webp'), Buffer.alloc(50)]);
-    const images = [serve('/square', withPngChunk(picture, profile)), serve('/other', followed)];
-    const clips = [serve('/tall.mp4', tall), serve('/wide.webm', wide)];
-    const body = {
-      ...REFERENCES,
-      aspect_ratio: 'adaptive',
-      reference_image_urls: images,
-      reference_video_urls: clips,
-      reference_video_durations: [2, 3],
-    };
-    const { facts, shown } = await generate(body, (4 + 2 + 3) * 10);
-    assert.equal(shown.aspect_ratio, '1:1', 'the first image counts, not the first clip');
-    assert.deepEqual([facts.width, facts.height], [640, 640]);
-    assert.equal(shown.objects.filter(({ role }) => role === 'input').length, 4);
-    await deleted(fixture, shown.id, 'input');
-  },
-);
 
 longTest(
   'a seed, also a drawn one, gives the same video again, another seed another one',

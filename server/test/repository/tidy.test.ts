@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { readConfig } from '../../src/config/config.ts';
 import { PROVIDER_NAMES } from '../../src/providers/registry.ts';
 import { TEST_PROVIDER } from '../../src/providers/test-provider.ts';
 import { product, ROOT } from './sources.ts';
@@ -61,4 +64,103 @@ test('the lockfile and the settings name no registry host', async () => {
   for (const name of ['package-lock.json', '.npmrc']) {
     assert.doesNotMatch(await readFile(path.join(ROOT, name), 'utf8'), /https?:\/\/registry/);
   }
+});
+
+function read(name: string): Promise<string> {
+  return readFile(path.join(ROOT, 'deploy', name), 'utf8');
+}
+
+/** The first group of each match. */
+function groups(text: string, pattern: RegExp): string[] {
+  return [...text.matchAll(pattern)].map(([, group = '']) => group);
+}
+
+test('what the Dockerfile copies is there, and its ports are those of the other files', async () => {
+  const dockerfile = await read('Dockerfile');
+  const copied = groups(dockerfile, /^COPY (?!--from)(.*) \S+$/gm).flatMap((names) =>
+    names.split(' '),
+  );
+  assert.ok(copied.length >= 9);
+  for (const name of copied) await stat(path.join(ROOT, name));
+  const [api = '', metrics = ''] = groups(dockerfile, /^EXPOSE (.*)$/gm)
+    .join()
+    .split(' ');
+  const proxied = groups(await read('compose/Caddyfile'), /api-\d:(\d+)/g);
+  assert.deepEqual(new Set(proxied), new Set([api]));
+  for (const [role, ports] of Object.entries({ api: [api, metrics], worker: [metrics] })) {
+    const manifest = await read(`kubernetes/${role}.yaml`);
+    assert.deepEqual(groups(manifest, /containerPort: (\d+)/g), ports);
+  }
+});
+
+test('a process has longer to stop than it takes', async () => {
+  const { shutdownSeconds } = readConfig({});
+  for (const [name, setting] of [
+    ['compose/compose.yaml', /stop_grace_period: (\d+)s/g],
+    ['kubernetes/api.yaml', /terminationGracePeriodSeconds: (\d+)/g],
+    ['kubernetes/worker.yaml', /terminationGracePeriodSeconds: (\d+)/g],
+    ['systemd/framewright-api@.service', /TimeoutStopSec=(\d+)/g],
+    ['systemd/framewright-worker@.service', /TimeoutStopSec=(\d+)/g],
+  ] as const) {
+    const [given = 0] = groups(await read(name), setting);
+    assert.ok(Number(given) >= shutdownSeconds + 10, `${name}: ${given}`);
+  }
+});
+
+/**
+ * Names of ours that belong to nobody, or to somebody else, on npm and PyPI. The day that one of
+ * them is published, it leaves this list (decisions/0062).
+ */
+const NOT_PUBLISHED = [
+  'framewright',
+  'fw',
+  'framewright-mcp',
+  'framewright-client',
+  'framewright_client',
+  '@framewright/client',
+  '@framewright/ai-sdk',
+  '@framewright/cli',
+  '@framewright/mcp',
+];
+
+/** What gets packages from a registry, and the words behind it in its line. */
+const GETS =
+  /\b(npx|pnpx|bunx|uvx|pipx|npm (?:i|install|add|exec)|pnpm (?:i|add|dlx)|yarn (?:add|dlx)|bun (?:add|x)|deno add|pip3? install|uv (?:add|pip|tool))\s([^\n`|&;]*)/g;
+
+/** The package that a command of a text would get from a registry under a name of ours. */
+function strangersIn(text: string): string[] {
+  const joined = text.replaceAll(/\\\n\s*/g, '');
+  const commands = [...joined.matchAll(GETS)].filter(([, , rest = '']) => {
+    const words = rest.split(/[\s"',[\]()]+/);
+    if (words[0] === '--no-install') return false;
+    // Behind the package that --package names stands the program.
+    const at = words.indexOf('--package');
+    const named = at === -1 ? words : [...words.slice(0, at), words[at + 1] ?? ''];
+    return named.some((word) => NOT_PUBLISHED.includes(word.replace(/(?<=.)(@|==).*/, '')));
+  });
+  // A list of words in the settings of an MCP client.
+  const settings = joined.matchAll(/"args": \[[^\]]*"@?framewright\/[^\]]*\]/g);
+  return [...commands, ...settings].map(([command]) => command);
+}
+
+const run = promisify(execFile);
+const { stdout } = await run('git', ['ls-files', '-co', '--exclude-standard'], { cwd: ROOT });
+const texts = await Promise.all(
+  stdout
+    .trim()
+    .split('\n')
+    .filter((name) => /\.(md|tsx?|py|mjs|json|ya?ml|sh|html)$|Dockerfile$/.test(name))
+    .filter((name) => !/(^|\/)test\/|\.test\.ts$|^package-lock\.json$/.test(name))
+    .map(async (name) => ({
+      name,
+      text: await readFile(path.join(ROOT, name), 'utf8').catch(() => ''),
+    })),
+);
+
+test('no command gets a package of ours from a registry, where it is a stranger', () => {
+  assert.equal(strangersIn('pip install httpx framewright-client==1.0.0').length, 1);
+  const wrong = texts.flatMap(({ name, text }) =>
+    strangersIn(text).map((command) => `${name}: ${command}`),
+  );
+  assert.deepEqual(wrong, []);
 });

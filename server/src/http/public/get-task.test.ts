@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { openTestApp, type TestCustomer } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
+import { sql } from '../../../test/task-fixtures.ts';
 import { until } from '../../../test/until.ts';
 import { taskMaker } from '../../../test/website/own-tasks.ts';
 import { statement } from '../../database/database.ts';
@@ -191,3 +192,158 @@ test('the ledger of a task has its reserve, and its capture or refund once it ha
   const failed = await make(accountId, { ended: 'provider_failed' });
   assert.deepEqual(await movements(failed, owner), ['reserve 250 paid', 'refund 250 paid']);
 });
+
+const TASKS = '/api/v1/tasks';
+
+async function list(by: TestCustomer, query: Record<string, string> = {}) {
+  return by.send({ url: TASKS, query });
+}
+
+async function idsOf(by: TestCustomer, query: Record<string, string> = {}): Promise<string[]> {
+  const { status, body } = await list(by, query);
+  assert.equal(status, 200, JSON.stringify(body));
+  return body.data.map(({ id }: { id: string }) => id);
+}
+
+/** The ids of all pages. @param between is called before each page but the first */
+async function walk(
+  by: TestCustomer,
+  query: Record<string, string>,
+  between: () => Promise<unknown> = async () => {},
+): Promise<string[]> {
+  const ids: string[] = [];
+  let cursor: string | null = null;
+  do {
+    if (cursor !== null) await between();
+    const { status, body } = await list(by, { ...query, ...(cursor === null ? {} : { cursor }) });
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.ok(body.data.length <= Number(query.limit));
+    ids.push(...body.data.map(({ id }: { id: string }) => id));
+    cursor = body.next_cursor;
+  } while (cursor !== null);
+  return ids;
+}
+
+test('a list has the tasks of its account and surface only', async () => {
+  const [own, foreign] = [await api.customer(10_000), await api.customer(10_000)];
+  const mine = await make(own.accountId);
+  await make(own.accountId, { surface: 'web' });
+  await make(foreign.accountId);
+  assert.deepEqual(await idsOf(own), [mine]);
+  assert.deepEqual(await walk(own, { limit: '1' }), [mine]);
+});
+
+test('each filter finds its tasks, also together', async () => {
+  const by = await api.customer(10_000);
+  const { accountId } = by;
+  const done = await make(accountId, {
+    ended: 'completed',
+    model: 'video-2.0',
+    createdAt: '2026-02-01T10:00:00.123456Z',
+  });
+  const failed = await make(accountId, {
+    ended: 'content_refused',
+    createdAt: '2026-02-01T11:00:00Z',
+  });
+  const live = await make(accountId);
+  const finds = async (query: Record<string, string>, ...ids: string[]) =>
+    assert.deepEqual(await idsOf(by, query), ids, JSON.stringify(query));
+  await finds({ status: 'completed' }, done);
+  await finds({ status: 'failed' }, failed);
+  await finds({ status: 'processing' }, live);
+  await finds({ model: 'video-2.0' }, done);
+  await finds({ status: 'failed', model: 'video-2.0' });
+  const [, , oldest] = (await list(by)).body.data;
+  assert.equal(oldest.created_at, '2026-02-01T10:00:00.123Z');
+  await finds({ created_after: oldest.created_at }, live, failed, done);
+  await finds({ created_before: oldest.created_at });
+  await finds(
+    { created_after: '2026-02-01T12:00:00+01:00', created_before: '9999-12-31T23:59:59Z' },
+    live,
+    failed,
+  );
+  await finds(
+    { created_after: '0000-01-01T00:00:00Z', created_before: '2026-02-01T11:00:00Z' },
+    done,
+  );
+  await finds({ created_after: '2026-02-02T00:00:00Z', created_before: '2026-02-01T00:00:00Z' });
+});
+
+test('a walk has each task once while others arrive and end', async () => {
+  const by = await api.customer(100_000);
+  const ids: string[] = [];
+  // Of one moment: their ids decide the order.
+  for (let count = 0; count < 7; count += 1) {
+    ids.push(await make(by.accountId, { createdAt: '2026-03-01T10:00:00.123456Z' }));
+  }
+  const old: string[] = [];
+  for (let day = 9; day > 5; day -= 1) {
+    const createdAt = `2026-01-0${day}T00:00:00Z`;
+    old.push(await make(by.accountId, { ended: 'content_refused', createdAt }));
+  }
+  const expected = [...ids.sort().reverse(), ...old];
+  assert.deepEqual(await walk(by, { limit: '4' }), expected);
+  const arrived: string[] = [];
+  const arrive = async () => arrived.unshift(await make(by.accountId));
+  assert.deepEqual(await walk(by, { limit: '3' }, arrive), expected, 'the new ones are not in it');
+  assert.equal(arrived.length, 3);
+  assert.deepEqual(await walk(by, { limit: '100' }), [...arrived, ...expected]);
+  assert.deepEqual(await walk(by, { limit: '2', status: 'failed' }), old);
+});
+
+test('a task that is committed late is missing in no later walk', async () => {
+  const by = await api.customer(100_000);
+  const older = await make(by.accountId);
+  const late = await make(by.accountId);
+  const newer = await make(by.accountId);
+  const { db } = api.database;
+  // The row is invisible until its create has committed.
+  await sql(db, `update tasks set surface = 'late' where id = $1`, [late]);
+  const appear = () => sql(db, `update tasks set surface = 'api' where id = $1`, [late]);
+  assert.deepEqual(await walk(by, { limit: '1' }, appear), [newer, late, older]);
+  assert.deepEqual(await walk(by, { limit: '2' }), [newer, late, older]);
+});
+
+test('limit is 20 unless it is given, and at most 100', async () => {
+  const by = await api.customer(100_000);
+  for (let count = 0; count < 21; count += 1) await make(by.accountId);
+  const { body } = await list(by);
+  assert.equal(body.data.length, 20);
+  assert.equal((await idsOf(by, { limit: '100' })).length, 21);
+  assert.equal((await idsOf(by, { limit: '21' })).length, 21);
+  assert.equal((await list(by, { limit: '21' })).body.next_cursor, null);
+});
+
+test('a query that is not valid gets 400 with its parameter and the reason', async () => {
+  const refused: [string, string, string][] = [
+    ['status', 'held', 'not_one_of'],
+    ['status', '', 'not_one_of'],
+    ['model', 'video-3', 'not_one_of'],
+    ['created_after', 'yesterday', 'malformed'],
+    ['created_after', '2026-11-22', 'malformed'],
+    ['created_before', '2026-02-30T00:00:00Z', 'malformed'],
+    ['created_before', '2026-11-22T10:00:00', 'malformed'],
+    ['created_after', '2016-12-31T23:59:60Z', 'malformed'],
+    ['stauts', 'failed', 'unknown_property'],
+    ['cursor', '', 'malformed'],
+    ['cursor', 'x', 'malformed'],
+    ['cursor', '\u0000', 'malformed'],
+    ['cursor', 'x'.repeat(401), 'too_long'],
+    ['cursor', encode('2026-11-22 10:00:00+00'), 'malformed'],
+    ['cursor', encode('2026-13-22 10:00:00+00 task_1'), 'malformed'],
+    ['cursor', encode("2026-11-22 10:00:00+00 task_1'"), 'malformed'],
+    ['cursor', `${encode('2026-11-22 10:00:00+00 task_1')}=`, 'malformed'],
+  ];
+  for (const [field, value, reason] of refused) {
+    const response = await list(customer, { [field]: value });
+    assertError(response, 'invalid_request', { field, reason });
+  }
+  const twice = await customer.send({ url: `${TASKS}?limit=1&limit=2` });
+  assertError(twice, 'invalid_request', { field: 'limit', reason: 'wrong_type' });
+  const valid = { cursor: encode('2026-11-22 10:00:00+00 task_1') };
+  assert.equal((await list(customer, valid)).status, 200);
+});
+
+function encode(position: string): string {
+  return Buffer.from(position).toString('base64url');
+}

@@ -219,21 +219,6 @@ test('an audit runs in the background and shows its result', async () => {
   assert.deepEqual([run.actor, run.failure], [operator.email, null]);
 });
 
-test('figures and orphan jobs are shown', async () => {
-  await makeTask(fixture);
-  for (const path of [
-    `${pathOf('accounts list')}?find=%00`,
-    `${pathOf('actions list')}?target=%00`,
-    `${pathOf('orphans list')}?cursor=%00`,
-  ]) {
-    assert.equal((await operator.get(path)).status, 200, path);
-  }
-  const { now, minutes } = (await operator.get(`${API}/figures`)).body;
-  assert.ok(now.live.length > 0);
-  assert.ok(Array.isArray(minutes));
-  assert.deepEqual((await operator.get(pathOf('orphans list'))).body, { items: [], next: null });
-});
-
 test('every verb has both its ways in, or says why it has no route; no change is made without a reason', async () => {
   // The tests before may have used up what an operator may send in a minute.
   await sql(website.database.db, 'delete from request_windows');

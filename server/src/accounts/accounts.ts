@@ -1,3 +1,6 @@
+// The room accounts/: customers, their API keys, and the admission of requests, which authenticates
+// and counts them (docs/ARCHITECTURE.md, "Walk 1").
+
 import {
   command,
   type Database,

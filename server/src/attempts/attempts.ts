@@ -1,3 +1,7 @@
+// The room attempts/: whether a provider got a task's job. Each submit is an attempt, recorded
+// before the call. Evidence from the sender, finds, callbacks and operators settles its outcome
+// (docs/ARCHITECTURE.md, "Held tasks").
+
 import {
   command,
   type Database,

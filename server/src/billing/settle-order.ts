@@ -1,3 +1,7 @@
+// The room billing/: what customers buy at Stripe. A pack, a plan's invoice or an automatic
+// purchase is an order; settling it reads from Stripe what was paid, and books the difference
+// (docs/ARCHITECTURE.md, "Walk 3"; decisions/0030).
+
 import { command, namedStatement, type Transaction } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { takeBackUpTo } from '../ledger/debts.ts';

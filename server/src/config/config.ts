@@ -1,3 +1,5 @@
+// The room config/: reads the environment, once, into a typed value. Nothing else reads it.
+
 import { availableParallelism } from 'node:os';
 import { UsageError } from '../kernel/errors.ts';
 import {

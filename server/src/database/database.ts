@@ -1,3 +1,7 @@
+// The room database/: connections, transactions, statements and migrations. A statement that can't
+// get a response fails fast with DatabaseUnavailable (decisions/0013); shared-work.ts batches
+// statements.
+
 import pg from 'pg';
 import type { Log } from '../kernel/log.ts';
 import { report, secondsSince } from '../telemetry/reports.ts';

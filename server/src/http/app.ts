@@ -1,3 +1,6 @@
+// The room http/: the HTTP server with the public API, media links, callbacks of providers, metrics
+// and MCP. The website's routes are in site/.
+
 import {
   type FastifyInstance,
   type FastifyRequest,

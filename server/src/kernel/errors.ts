@@ -1,3 +1,5 @@
+// The room kernel/: what every other room may use, such as errors, ids, the log and batches.
+
 /**
  * Every error code that a client can receive, with its HTTP status; docs/customers/ERRORS.md
  * explains them. The first ten are the contract's (section "Errors"), with `method_not_allowed`;

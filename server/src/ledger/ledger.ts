@@ -1,3 +1,6 @@
+// The room ledger/: credits. A transfer moves them between the balances of one account, once per
+// reference; lots and debts follow from the transfers (docs/ARCHITECTURE.md, "Credits").
+
 import { isDeepStrictEqual } from 'node:util';
 import {
   command,

@@ -1,3 +1,6 @@
+// The room mail/: mails to owners. They are rows, written in the transaction that causes them, and
+// a worker sends them: a transactional outbox. Only sign-in codes are sent without it.
+
 import {
   command,
   type Database,

@@ -1,3 +1,6 @@
+// The room media/: decodes and measures files in child processes, because files of clients and
+// providers may be hostile (decisions/0023).
+
 import type { ChildOutcome } from '../kernel/child.ts';
 import type { ScratchDirectory } from '../kernel/scratch-directory.ts';
 import { report, secondsSince } from '../telemetry/reports.ts';

@@ -1,3 +1,6 @@
+// The room operator/: what operators see and do. A verb is defined once, in verbs/, for the command
+// line and the console (decisions/0041); what it changes is recorded as an action.
+
 import {
   type Database,
   namedStatement,

@@ -1,3 +1,6 @@
+// The room outbound/: calls to hosts that clients and providers name. Each connection goes to a
+// checked, public address (decisions/0011).
+
 import { checkUrl, type HostRules } from './addresses.ts';
 import { type Body, type DownloadOptions, type DownloadRules, startDownload } from './download.ts';
 import { beginDownloadSession, type DownloadSession } from './download-session.ts';

@@ -1,3 +1,6 @@
+// The room providers/: what the service expects from a provider, and an adapter per provider that
+// does it. registry.ts lists them; the circuit breaker and rate budgets apply to all.
+
 import type { AspectRatio } from '../catalog/models.ts';
 import type { GenerationRequest, Parameters } from '../catalog/request.ts';
 

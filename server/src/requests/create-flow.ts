@@ -1,3 +1,6 @@
+// The room requests/: what the public API and the website share: a create from headers to response,
+// bodies, errors, and the JSON of a task.
+
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { windowFullError } from '../accounts/key-gate.ts';
 import type { CatalogDeps } from '../catalog/catalog.ts';

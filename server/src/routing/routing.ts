@@ -1,3 +1,6 @@
+// The room routing/: which connections (accounts at providers) take a model's tasks, in which
+// order, and what they charge.
+
 import type { GenerationRequest } from '../catalog/request.ts';
 import type { Database } from '../database/database.ts';
 import { startInterval } from '../kernel/interval.ts';

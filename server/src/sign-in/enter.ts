@@ -1,3 +1,6 @@
+// The room sign-in/: mailed codes, passkeys and outside identities lead to a session; a fresh proof
+// allows sensitive acts in it (decisions/0027, decisions/0038).
+
 import { hash } from 'node:crypto';
 import { accountOfEmail, keepEnabled } from '../accounts/accounts.ts';
 import { reopenAccount } from '../accounts/closing.ts';

@@ -1,3 +1,6 @@
+// The room site/: the routes of the website under /console/api and /auth, behind guard.ts, and its
+// built pages (docs/ARCHITECTURE.md, "Walk 3").
+
 import type { FastifyInstance } from 'fastify';
 import { acceptJsonOnly } from '../requests/bodies.ts';
 import type { EndDeps } from '../requests/end-task.ts';

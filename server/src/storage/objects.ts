@@ -1,3 +1,7 @@
+// The room storage/: files and their rows. A row is `writing` before the first byte, `ready` once a
+// transaction uses the file, `deleting` until a worker has removed it, then `deleted`. So no file
+// is without a row.
+
 import { stat } from 'node:fs/promises';
 import {
   type Database,

@@ -1,3 +1,7 @@
+// The room tasks/: a client's request from create to video. transitions.ts is its state machine,
+// lease.ts the right of one worker to it, waiting.ts the requests that wait for its end
+// (docs/ARCHITECTURE.md, "The life of a task").
+
 import type { AspectRatio, Mode } from '../catalog/models.ts';
 import type { GenerationRequest } from '../catalog/request.ts';
 import { type Queryable, query, queryFirst } from '../database/database.ts';

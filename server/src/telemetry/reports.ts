@@ -1,3 +1,6 @@
+// The room telemetry/: what other rooms report, and who listens. Metrics count reports; tracing.ts
+// makes spans while tracing is on.
+
 /** What parts of the service report about their work. Strings become metric labels: few values. */
 export interface Reports {
   batch: { batch: string; items: number; seconds: number };

@@ -1,3 +1,6 @@
+// The room uploads/: files that clients upload for later creates, and their quota (decisions/0050).
+// An upload by presigned link is awaited until a create finds its file in the bucket.
+
 import { firstRefusal, type InputRefusal, refusedInputs } from '../catalog/input-refusal.ts';
 import {
   type GenerationRequest,

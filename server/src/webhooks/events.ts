@@ -1,3 +1,6 @@
+// The room webhooks/: endpoints of customers, events written by the statement that causes them, and
+// deliveries, which a process sends while it leases the endpoint (decisions/0047).
+
 import { namedStatement, type Queryable } from '../database/database.ts';
 import { jsonText } from '../database/json-text.ts';
 

@@ -1,3 +1,6 @@
+// The room worker/: runs tasks. A pool per kind of step claims due tasks, that is, leases them;
+// each step moves its task or postpones it (docs/ARCHITECTURE.md, "Walk 2").
+
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
 import { startInterval } from '../kernel/interval.ts';

@@ -30,9 +30,9 @@ type Wanted = Array<Pick<Reservation, 'accountId' | 'spends'>>;
 
 /**
  * A reservation's result: how many credits are promotional; ApiError `insufficient_credits`; or,
- * with `skip` only, `unsettled`: the balance is out of date, or locked by another transaction.
+ * with `skip` only, `undecided`: the balance is out of date, or locked by another transaction.
  */
-export type Reserved = { promotionalCredits: number } | ApiError | 'unsettled';
+export type Reserved = { promotionalCredits: number } | ApiError | 'undecided';
 
 export type WhenLocked = 'wait' | 'skip';
 
@@ -52,7 +52,7 @@ export async function lockBalances(tx: Transaction, wanted: Wanted, whenLocked: 
     reserve(reservation: Reservation): Reserved {
       const { accountId, credits, spends } = reservation;
       const found = KINDS[spends].map((kind) => balances.get(nameOf(accountId, kind)));
-      if (found.includes(undefined)) return 'unsettled';
+      if (found.includes(undefined)) return 'undecided';
       const [first, promotional] = found;
       const split = splitCredits(credits, {
         paid: first?.available ?? 0,

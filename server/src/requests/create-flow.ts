@@ -15,9 +15,9 @@ import { TEST_SURFACE } from '../ledger/transfer.ts';
 import type { CallerPause } from '../moderation/account-pause.ts';
 import type { HostRules } from '../outbound/addresses.ts';
 import {
+  type Availability,
   allowNextCreate,
-  type CreateClosures,
-  readCreateClosures,
+  readAvailability,
   tryCreate,
 } from '../providers/circuit-breaker/outages.ts';
 import { TEST_PROVIDER } from '../providers/test-provider.ts';
@@ -83,7 +83,7 @@ function connectionsFor(
 export interface CreateFlowDeps extends CreateDeps, PricingDeps {
   db: CreateDeps['db'];
   space: FreeSpace;
-  /** The connection that PROVIDER names, whose closures are read with the admission. */
+  /** The connection that PROVIDER names, whose availability is read with the admission. */
   providerName: string;
 }
 
@@ -94,10 +94,10 @@ export interface CreateSurface {
   /** Looks up the Idempotency-Key, before the body is checked. */
   readKey(request: FastifyRequest, binding: Binding): Promise<BoundKey | undefined>;
   /**
-   * The closures of the connection that PROVIDER names, or for test keys of their provider; and
+   * The availability of the connection that PROVIDER names, or for test keys of their provider; and
    * whether the account is paused.
    */
-  closuresOf(request: FastifyRequest): Promise<CreateClosures & CallerPause>;
+  availabilityOf(request: FastifyRequest): Promise<Availability & CallerPause>;
   create(checked: CheckedRequest): Promise<Created>;
   /** Waits for the acceptance, if the surface does. */
   awaited(request: FastifyRequest, task: Task): Promise<Task>;
@@ -108,15 +108,15 @@ export interface CreateSurface {
 async function store(
   deps: CreateFlowDeps,
   { create }: CreateSurface,
-  closures: CreateClosures & CallerPause,
+  availability: Availability & CallerPause,
   { connections, ...unrouted }: Omit<CheckedRequest, 'provider'> & { connections: string[] },
 ): Promise<Created> {
   const { binding } = unrouted;
   throwSimulatedRefusal(unrouted);
-  requireNoPause(closures);
-  const closuresOf = async (name: string) =>
-    name === defaultOf(deps, binding) ? closures : readCreateClosures(deps.db, name);
-  const open = await firstOpen(deps.db, connections, closuresOf);
+  requireNoPause(availability);
+  const availabilityOf = async (name: string) =>
+    name === defaultOf(deps, binding) ? availability : readAvailability(deps.db, name);
+  const open = await firstOpen(deps.db, connections, availabilityOf);
   const checked = { ...unrouted, provider: open.name };
   const created = await createAt(deps.db, open, () =>
     createWithSpace(deps.space, checked, () => create(checked)),
@@ -150,10 +150,10 @@ export function createFlow(deps: CreateFlowDeps, surface: CreateSurface) {
     const binding = bindings.get(request);
     if (!binding) throw new Error('the check of the Idempotency-Key did not run');
     const priced = await priceRequest(deps, binding, request.body);
-    const closures = await surface.closuresOf(request);
+    const availability = await surface.availabilityOf(request);
     const checked = { binding, ...priced };
     const created = await inSpanOf(request, 'create the task', () =>
-      store(deps, surface, closures, checked),
+      store(deps, surface, availability, checked),
     );
     note(request, log, created);
     if (created.kind === 'replayed') return sendReplay(reply, await surface.shown(created.task));
@@ -185,7 +185,7 @@ function sendReplay(reply: FastifyReply, shown: object): FastifyReply {
   return reply.code(200).header('idempotent-replayed', 'true').send(shown);
 }
 
-/** The connection whose closures the admission reads. */
+/** The connection whose availability the admission reads. */
 function defaultOf({ providerName }: CreateFlowDeps, { surface }: Binding): string {
   return surface === TEST_SURFACE ? TEST_PROVIDER : providerName;
 }
@@ -242,11 +242,11 @@ interface OpenConnection {
 async function firstOpen(
   db: Queryable,
   names: string[],
-  closuresOf: (name: string) => Promise<CreateClosures>,
+  availabilityOf: (name: string) => Promise<Availability>,
 ): Promise<OpenConnection> {
   const waits: number[] = [];
   for (const name of names) {
-    const { creates_paused, paused, closed_seconds: seconds } = await closuresOf(name);
+    const { creates_paused, paused, closed_seconds: seconds } = await availabilityOf(name);
     if (creates_paused) throw notTaken(PAUSED_SECONDS);
     if (paused) waits.push(PAUSED_SECONDS);
     else if (seconds === null) return { name, isTrying: false };

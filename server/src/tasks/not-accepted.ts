@@ -156,13 +156,13 @@ async function arePaused(tx: Transaction, tried: readonly string[] | null): Prom
  * the retry time like an attempt that is not accepted. An operator's pause does not, unless this
  * round tried a connection that is not paused. If a round that counts has tried several
  * connections, an unannounced task fails at its end.
- * @param closure.seconds until it may ask again
- * @param closure.next the connection that is tried instead, at once
+ * @param closed.seconds until it may ask again
+ * @param closed.next the connection that is tried instead, at once
  */
 export async function awaitProvider(
   tx: Transaction,
   task: Task,
-  closure: {
+  closed: {
     by: 'operator' | 'outage';
     seconds: number;
     submitRetrySeconds: number;
@@ -170,11 +170,11 @@ export async function awaitProvider(
     what?: 'provider' | 'moderation';
   },
 ): Promise<StepResult> {
-  const { what = 'provider' } = closure;
-  const cause = { [what]: CLOSED_BY[closure.by] };
-  if (closure.next !== undefined) return tryNext(tx, task, closure.next, cause);
-  const { by, submitRetrySeconds } = closure;
-  const seconds = closure.seconds + Math.random() * SPREAD_SECONDS;
+  const { what = 'provider' } = closed;
+  const cause = { [what]: CLOSED_BY[closed.by] };
+  if (closed.next !== undefined) return tryNext(tx, task, closed.next, cause);
+  const { by, submitRetrySeconds } = closed;
+  const seconds = closed.seconds + Math.random() * SPREAD_SECONDS;
   if (by === 'operator' && (await arePaused(tx, task.route_tried))) {
     await tx.query(FORGET_REFUSAL, [task.id, task.lease]);
     return postponeRoute(tx, task, seconds);
@@ -182,7 +182,7 @@ export async function awaitProvider(
   const { announced, refused_seconds: refusedSeconds } = await lockRefused(tx, task);
   const isRefused = task.route_tried !== null && !announced;
   if (isRefused || refusedSeconds >= submitRetrySeconds) {
-    const retryAfterSeconds = isRefused ? closure.seconds : undefined;
+    const retryAfterSeconds = isRefused ? closed.seconds : undefined;
     return notAccepted(tx, task, { submitRetrySeconds, cause, retryAfterSeconds });
   }
   return postponeRoute(tx, task, seconds);

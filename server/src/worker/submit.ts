@@ -56,8 +56,8 @@ export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<Step
   const entry = await deps.breaker.enter(task.provider);
   if (entry.kind === 'refused') {
     const { submitRetrySeconds } = deps;
-    const closure = { ...entry, submitRetrySeconds, next: nextFor(deps, task) };
-    return deps.db.transaction((tx) => awaitProvider(tx, task, closure));
+    const closed = { ...entry, submitRetrySeconds, next: nextFor(deps, task) };
+    return deps.db.transaction((tx) => awaitProvider(tx, task, closed));
   }
   return submitNow(deps, task, provider).finally(entry.end);
 }

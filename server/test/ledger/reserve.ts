@@ -15,7 +15,7 @@ export async function reserve(
   const balances = await lockBalances(tx, [wanted], 'wait');
   const reserved = balances.reserve(wanted);
   if (reserved instanceof ApiError) throw reserved;
-  if (reserved === 'unsettled') throw new Error('the balance was not waited for');
+  if (reserved === 'undecided') throw new Error('the balance was not waited for');
   await balances.book();
   return reserved.promotionalCredits;
 }

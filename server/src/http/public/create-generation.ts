@@ -3,7 +3,7 @@ import type { KeyGate } from '../../accounts/key-gate.ts';
 import { GenerationBodySchema, type GenerationRequest } from '../../catalog/request.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { type CallerPause, PAUSE_OF_CALLER } from '../../moderation/account-pause.ts';
-import { type CreateClosures, closuresOfCreate } from '../../providers/circuit-breaker/outages.ts';
+import { type Availability, availabilitySql } from '../../providers/circuit-breaker/outages.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import { requireJsonType } from '../../requests/bodies.ts';
 import { type CreateFlowDeps, createFlow, wellFormedKey } from '../../requests/create-flow.ts';
@@ -32,9 +32,9 @@ export interface CreateGenerationDeps extends CreateFlowDeps {
 /** The Idempotency-Key's row; all null for a new key. */
 type KeyColumns = { [Column in keyof BoundKey]: BoundKey[Column] | null };
 
-type CreateColumns = KeyColumns & CreateClosures & CallerPause;
+type CreateColumns = KeyColumns & Availability & CallerPause;
 
-const CLOSURES = closuresOfCreate(
+const AVAILABILITY = availabilitySql(
   `case caller.surface when '${TEST_SURFACE}' then '${TEST_PROVIDER}' else $4::text end`,
 );
 
@@ -54,8 +54,8 @@ export const createGeneration = endpoint<CreateGenerationDeps, { Body: Generatio
     serve: (deps) => {
       const { gate, links } = deps;
       const read = {
-        columns: `${KEY_OF_CALLER.columns}, ${CLOSURES.columns}, ${PAUSE_OF_CALLER.columns}`,
-        joins: `${KEY_OF_CALLER.joins} ${CLOSURES.joins} ${PAUSE_OF_CALLER.joins}`,
+        columns: `${KEY_OF_CALLER.columns}, ${AVAILABILITY.columns}, ${PAUSE_OF_CALLER.columns}`,
+        joins: `${KEY_OF_CALLER.joins} ${AVAILABILITY.joins} ${PAUSE_OF_CALLER.joins}`,
         values: [deps.providerName],
         // A malformed key is refused by the flow, after the admission.
         argumentOf: (request: PublicRequest) => wellFormedKey(request) ?? '',
@@ -67,7 +67,7 @@ export const createGeneration = endpoint<CreateGenerationDeps, { Body: Generatio
           const { fingerprint, task_id } = rowOf(request);
           return fingerprint === null ? undefined : { fingerprint, task_id };
         },
-        closuresOf: async (request) => rowOf(request),
+        availabilityOf: async (request) => rowOf(request),
         create: taskCreator(deps),
         awaited: (request, task) =>
           inSpanOf(request, 'wait for the acceptance', () => awaitResponse(deps, task)),

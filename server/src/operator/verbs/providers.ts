@@ -29,7 +29,7 @@ async function connectionNames(db: Queryable): Promise<string[]> {
 }
 
 /** All pauses and outages, and all connections: also those that they alone still name. */
-async function readClosures(db: Queryable) {
+async function readConnectionStates(db: Queryable) {
   const [names, pauses, outages] = await Promise.all([
     connectionNames(db),
     listPauses(db),
@@ -42,7 +42,7 @@ async function readClosures(db: Queryable) {
 
 /** @param field the field that names the connection. @throws Refusal if there is none */
 export async function requireConnection(db: Queryable, field: string, name: string): Promise<void> {
-  const { names } = await readClosures(db);
+  const { names } = await readConnectionStates(db);
   if (!names.includes(name)) {
     throw new Refusal(field, name, `must be one of ${names.join(', ')}`);
   }
@@ -127,7 +127,7 @@ interface State {
 
 export async function listProviders(db: Queryable) {
   const [{ names, pauses, outages }, waiting, refusals] = await Promise.all([
-    readClosures(db),
+    readConnectionStates(db),
     waitingTasks(db),
     refusedSubmits(db),
   ]);

@@ -125,8 +125,8 @@ export const resetOutage = queryValue<[provider: string], boolean, Transaction>(
   false,
 );
 
-/** SQL for the statement that admits a create. @param provider the SQL of the provider's name */
-export const closuresOfCreate = (provider: string) => ({
+/** SQL of an {@link Availability}, also within the admission. @param provider SQL of its name */
+export const availabilitySql = (provider: string) => ({
   columns: `creates_pause.subject is not null as creates_paused,
        provider_pause.subject is not null as paused,
        ${CLOSED_SECONDS} as closed_seconds`,
@@ -135,8 +135,8 @@ export const closuresOfCreate = (provider: string) => ({
        left join provider_outages outage on outage.provider = ${provider}`,
 });
 
-/** Whether new tasks of a connection can be submitted. */
-export interface CreateClosures {
+/** Whether a connection takes new tasks: an operator or its circuit breaker may stop them. */
+export interface Availability {
   /** An operator paused all creates. */
   creates_paused: boolean;
   /** An operator paused the connection. */
@@ -148,10 +148,9 @@ export interface CreateClosures {
   closed_seconds: number | null;
 }
 
-const OF_PROVIDER = closuresOfCreate('$1');
+const OF_PROVIDER = availabilitySql('$1');
 
-/** Reads the closures of a connection that the admission of a create has not read. */
-export const readCreateClosures = firstRow<CreateClosures>(
+export const readAvailability = firstRow<Availability>(
   'outage_of_create',
   `select ${OF_PROVIDER.columns} from (values (1)) one (row) ${OF_PROVIDER.joins}`,
 );

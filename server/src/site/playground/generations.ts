@@ -5,7 +5,7 @@ import { queryFirst } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { type CallerPause, PAUSE_OF_CALLER } from '../../moderation/account-pause.ts';
-import { type CreateClosures, closuresOfCreate } from '../../providers/circuit-breaker/outages.ts';
+import { type Availability, availabilitySql } from '../../providers/circuit-breaker/outages.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import { type CreateFlowDeps, createFlow } from '../../requests/create-flow.ts';
 import { methodAndUrl, type RouteName } from '../../requests/routes.ts';
@@ -20,16 +20,16 @@ export interface GenerationDeps extends CreateFlowDeps {
   links: Links;
 }
 
-const CLOSURES = closuresOfCreate('$1');
+const AVAILABILITY = availabilitySql('$1');
 
-const readClosures = queryFirst<
+const readCreateState = queryFirst<
   [provider: string, accountId: string, surface: string],
-  CreateClosures & CallerPause
+  Availability & CallerPause
 >(
-  'web_create_closures',
-  `select ${CLOSURES.columns}, ${PAUSE_OF_CALLER.columns}
+  'web_create_availability',
+  `select ${AVAILABILITY.columns}, ${PAUSE_OF_CALLER.columns}
    from (values ($2::text, $3::text)) caller (account_id, surface)
-     ${CLOSURES.joins} ${PAUSE_OF_CALLER.joins}`,
+     ${AVAILABILITY.joins} ${PAUSE_OF_CALLER.joins}`,
 );
 
 /** An account's creates on the website, per surface; API keys are counted separately. */
@@ -56,10 +56,10 @@ function createOn<Name extends RouteName>(
           await countRequest(db, `${isTest ? 'test-' : ''}creates:${binding.accountId}`, CREATES);
           return readBoundKey(db, binding.accountId, surface, binding.idempotencyKey);
         },
-        closuresOf: async (request) => {
+        availabilityOf: async (request) => {
           const provider = isTest ? TEST_PROVIDER : deps.providerName;
-          const row = await readClosures(db, provider, sessionOf(request).accountId, surface);
-          if (!row) throw new Error('the closures of a create have no row');
+          const row = await readCreateState(db, provider, sessionOf(request).accountId, surface);
+          if (!row) throw new Error('the state for a create has no row');
           return row;
         },
         create: taskCreator({ ...deps, createWaitSeconds: 0 }),

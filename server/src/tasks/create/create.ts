@@ -261,7 +261,7 @@ async function write(
     const isRefused = verdict instanceof ApiError;
     if (isRefused && decided.whenLocked === 'wait') throw verdict;
     if (isRefused) outcomes.set(task.id, verdict);
-    if (isRefused || verdict === 'unsettled') unused.push(task);
+    if (isRefused || verdict === 'undecided') unused.push(task);
     else reserved.push({ ...task, ...verdict });
   }
   for (const { binding, request } of reserved) await renewUploads(tx, binding.accountId, request);

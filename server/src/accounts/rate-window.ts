@@ -9,7 +9,7 @@ const TRUSTED_MS = 1000;
 
 /**
  * The rate windows known to be full in this process. Their requests are refused without the
- * database (decisions/0016).
+ * database (decisions/0016). A window is the list of an API key's or address's last requests.
  * @param now monotonic milliseconds
  * @param errorOf the error for a request that may be retried after these seconds
  */
@@ -158,6 +158,6 @@ export const forgetIdleWindows = command<[]>(
      and coalesce(hits[cardinality(hits)], '-infinity') < clock_now() - interval '2 days'`,
 );
 
-/** A CTE that takes the table lock of a counted request, without changing a row. */
+/** A CTE for the readiness check: takes the table lock of a counted request, changes no row. */
 export const TOUCH_WINDOWS =
   'window_touched as (update request_windows set hits = hits where false)';

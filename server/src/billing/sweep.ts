@@ -110,6 +110,7 @@ function subscriptionOf(invoice: InvoiceOfEvent): Subject {
 
 const BATCH = 8;
 
+/** A kind of due rows: the statement that claims some of them, and what settles one. */
 interface Work {
   claim: Statement;
   values(deps: BillingDeps): unknown[];

@@ -13,8 +13,13 @@ import {
   type Transaction,
 } from './database.ts';
 
+// Notices a database that may have forgotten commits, after a restore or a fail-over, and keeps
+// workers from claiming tasks until an operator says so: a recovery (decisions/0019). Workers
+// advance a mark in the database and remember it in a file: the database must never be older.
+
 /** What a process remembers of the database. */
 export interface Mark {
+  /** Renewed by `framewright restored`: marks of earlier epochs prove nothing. */
   epoch: string;
   /** Grows with each call of {@link advanceMark}. */
   beat: number;

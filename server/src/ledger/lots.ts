@@ -25,6 +25,10 @@ export interface BalanceKey {
   kind: BalanceKind;
 }
 
+// Which lot each credit comes from follows from the transfers (decisions/0018). A balance's lots
+// contain its transfers up to `lots_through`. From `lots_due_at` on, nothing is reserved before the
+// newer ones are applied; null: the balance has no credits that expire.
+
 /** Balances are updated at least daily, so an update reads at most a day of transfers. */
 const UPDATE_DAYS = 1;
 const UPDATE_MS = UPDATE_DAYS * 24 * 3600 * 1000;

@@ -8,7 +8,10 @@ export const hasPaid = queryValue<[accountId: string], boolean>(
   false,
 );
 
-/** The sums of grants and clawbacks by reference; unknown references are left out. */
+/**
+ * What is left of each granted payment, by its reference without prefix: the grant less what
+ * clawbacks took, as credits or as debt. Unknown references are left out.
+ */
 export const paymentSums = query<
   [names: string[]],
   { name: string; account_id: string; credits: number }

@@ -65,6 +65,7 @@ export function requirePixels(size: { width: number; height: number }, limit: nu
   throw new RefusedMedia('too_many_pixels', { explanation, limit });
 }
 
+/** Thrown at the first frame that breaks one of the caller's rules: the rest is not decoded. */
 export class StoppedDecode extends Error {
   readonly measurement: Measurement;
 

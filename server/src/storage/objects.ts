@@ -35,6 +35,7 @@ export interface StoredObject {
 
 interface NewObject {
   id: string;
+  /** A task; of an upload the account, of a render the attempt. */
   ownerId: string;
   role: ObjectRole;
   mediaType: string;
@@ -47,7 +48,10 @@ interface Registration {
   restartedTask?: string;
 }
 
-/** The statement that inserts new objects in state `writing`, and its micro-batches. */
+/**
+ * The statement that inserts new objects in state `writing`, and its micro-batches. Outputs, which
+ * first clean up after an interrupted run, have their own.
+ */
 function registration(name: string) {
   // The update does not see the rows that the same statement inserts.
   const insert = namedStatement(

@@ -80,12 +80,17 @@ export interface Task {
   provider: string;
   /** The connections tried before in this round, none of which accepted it. */
   route_tried: string[] | null;
+  /** When a client was given a response that it may rely on (C2). */
   announced_at: Date | null;
   accepted_at: Date | null;
+  /** The number of its lease, a fencing token: each claim raises it. */
   lease: number;
+  /** Steps that threw since the last transition, for the backoff. */
   internal_failures: number;
+  /** How often it was held for its outcome, for the backoff. */
   outcome_holds: number;
   inputs: TaskInput[];
+  /** What the provider said about the result, from which `archive` fetches it. */
   provider_output: OutputReference | null;
   output_object_id: string | null;
   error_code: FailureCode | null;

@@ -60,7 +60,7 @@ export async function listDeliveries(
   return { data, next_cursor: next };
 }
 
-/** Ends the rest of endpoint $1: its owner wants to see now whether it responds. */
+/** Ends the pause of endpoint $1 after failures: its owner wants to see now if it responds. */
 const END_REST = `rested as (
      update webhook_endpoints set paused_until = null where id = $1 and paused_until is not null)`;
 

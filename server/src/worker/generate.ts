@@ -80,6 +80,7 @@ export function recheckDelaySeconds(
 
 async function readJob(deps: GenerateDeps, task: Task) {
   const provider = deps.providerOf(task);
+  // Starts the child process that will decode the result (decisions/0023).
   if (!provider.capabilities.repeatsOutputs) deps.outputMeasurer?.prepare(task.provider);
   const jobId = await jobOf(deps, task);
   return { jobId, status: await provider.read(jobId) };

@@ -105,6 +105,7 @@ function keyOf({ binding: { accountId, surface, idempotencyKey } }: CheckedReque
   return `${accountId} ${surface} ${idempotencyKey}`;
 }
 
+/** The creates of one account that may have to wait for a lock. */
 interface Lane {
   creates: number;
   /** Set when a create failed on the database: those queued behind it fail at once. */

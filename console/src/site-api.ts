@@ -1,3 +1,6 @@
+// The website's routes as types, from the server's (`SiteApi`): what a page must send to a route,
+// and what it gets.
+
 import type { NamesIn } from '../../server/src/site/route.ts';
 import type { SiteApi } from '../../server/src/site/site.ts';
 

@@ -5,8 +5,8 @@ import type { ChildOutcome } from '../kernel/child.ts';
 import type { ScratchDirectory } from '../kernel/scratch-directory.ts';
 import { report, secondsSince } from '../telemetry/reports.ts';
 import { inSpan } from '../telemetry/tracing.ts';
-import { confinedProgram, createDecodeChildren } from './children/decode-children.ts';
 import { createDecodeTurns } from './children/decode-turns.ts';
+import { confinedProgram, createFileChildren } from './children/file-children.ts';
 import {
   type DecodedFrames,
   type Measurement,
@@ -60,7 +60,8 @@ export type Measurer = ReturnType<typeof createMeasurer>;
 export function createMeasurer({ scratch, ...given }: MeasurerOptions) {
   const limits = { ...DEFAULTS, ...given };
   const turns = createDecodeTurns(limits.concurrency);
-  const children = createDecodeChildren({ scratch, programFor: confinedProgram });
+  const programFor = confinedProgram(new URL('./decode.ts', import.meta.url), 'addons');
+  const children = createFileChildren({ scratch, programFor });
   const run = (
     file: string,
     request: Omit<MeasureRequest, 'path'>,

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { until } from '../../../test/until.ts';
 import { openScratchDirectory, type ScratchDirectory } from '../../kernel/scratch-directory.ts';
-import { createDecodeChildren } from './decode-children.ts';
+import { createFileChildren } from './file-children.ts';
 
 const CHILD = new URL('../../kernel/child.ts', import.meta.url).href;
 const { path: folder, ...temporary } = await temporaryFolder();
@@ -28,7 +28,7 @@ async function openChildren(
   await writeFile(script, body);
   await writeFile(path.join(folder, 'file'), 'a file');
   let started = 0;
-  const children = createDecodeChildren({
+  const children = createFileChildren({
     scratch,
     programFor() {
       started += 1;

@@ -12,7 +12,7 @@ import {
 } from '../../kernel/child.ts';
 import type { ScratchDirectory } from '../../kernel/scratch-directory.ts';
 
-/** The most files that one child decodes, so that a leak in FFmpeg stays small. */
+/** The most files that one child works on, so that a leak stays small. */
 const MAX_FILES = 1000;
 /** A child with more resident memory than this after a file is not used again. */
 const MAX_RESIDENT_BYTES = 384 * 2 ** 20;
@@ -31,14 +31,16 @@ interface SourceFile {
   source: string | undefined;
 }
 
-interface DecodeWork extends Omit<ChildWork, 'input'> {
+interface FileWork extends Omit<ChildWork, 'input'> {
   request: object;
-  /** Whether the child may decode another file after this result. */
+  /** The child's next input after a result; undefined: the result is the last one. */
+  answer?(result: unknown, childPath: string): Promise<object | undefined>;
+  /** Whether the child may take another file after this result. */
   mayContinue(result: unknown): boolean;
 }
 
 /** A child with the folder from which it reads, which no other process uses. */
-interface DecodeChild {
+interface FileChild {
   child: Child;
   folder: string;
   source: string | undefined;
@@ -54,10 +56,10 @@ interface ChildrenOptions {
 
 /**
  * Keeps children for a few seconds for more files of the same source: starting one takes longer
- * than decoding a small video.
+ * than decoding or signing a small video.
  */
-export function createDecodeChildren(options: ChildrenOptions) {
-  const idle = new Map<DecodeChild, NodeJS.Timeout>();
+export function createFileChildren(options: ChildrenOptions) {
+  const idle = new Map<FileChild, NodeJS.Timeout>();
   /** How many children of a source start or work; below, until when its next file is expected. */
   const busy = new Map<string | undefined, number>();
   const expected = new Map<string, number>();
@@ -74,7 +76,7 @@ export function createDecodeChildren(options: ChildrenOptions) {
     }
   };
 
-  const removeIdle = (child: DecodeChild) => {
+  const removeIdle = (child: FileChild) => {
     clearTimeout(idle.get(child));
     idle.delete(child);
     return child;
@@ -83,8 +85,8 @@ export function createDecodeChildren(options: ChildrenOptions) {
     const found = [...idle.keys()].find((child) => source !== undefined && child.source === source);
     return found && removeIdle(found);
   };
-  const endIdle = (child: DecodeChild) => removeIdle(child).end();
-  const keep = async (child: DecodeChild) => {
+  const endIdle = (child: FileChild) => removeIdle(child).end();
+  const keep = async (child: FileChild) => {
     if (isClosed) return child.end();
     const seconds =
       expectedUntil(child.source) > performance.now() ? PREPARED_SECONDS : IDLE_SECONDS;
@@ -94,19 +96,15 @@ export function createDecodeChildren(options: ChildrenOptions) {
     const [longest] = idle.keys();
     if (idle.size > MAX_IDLE && longest) void endIdle(longest);
   };
-  const runIn = async (
-    child: DecodeChild,
-    filePath: string,
-    { request, mayContinue, ...limits }: DecodeWork,
-  ): Promise<ChildOutcome> => {
+  const runIn = async (child: FileChild, filePath: string, work: FileWork) => {
     child.files += 1;
     let isKept = false;
     try {
       const given = path.join(child.folder, String(child.files));
       await linkOrCopy(filePath, given);
-      const outcome = await child.child.run({ ...limits, input: { ...request, path: given } });
-      const isFit = outcome.kind === 'completed' && mayContinue(outcome.result);
-      if (isFit && child.source !== undefined && mayDecodeMore(child)) {
+      const outcome = await talk(child.child, given, work);
+      const isFit = outcome.kind === 'completed' && work.mayContinue(outcome.result);
+      if (isFit && child.source !== undefined && mayTakeMore(child)) {
         await unlink(given);
         isKept = true;
       }
@@ -115,7 +113,7 @@ export function createDecodeChildren(options: ChildrenOptions) {
       await (isKept ? keep(child) : child.end());
     }
   };
-  const run = async ({ path: filePath, source }: SourceFile, work: DecodeWork) => {
+  const run = async ({ path: filePath, source }: SourceFile, work: FileWork) => {
     if (work.signal?.aborted) return { kind: 'aborted' } as const;
     const used = takeIdle(source);
     if (used) {
@@ -125,8 +123,8 @@ export function createDecodeChildren(options: ChildrenOptions) {
     return runIn(await open(options, source), filePath, work);
   };
   return {
-    /** Lets a child decode a file. @throws when there is no file, or no child could be started */
-    run: (file: SourceFile, work: DecodeWork): Promise<ChildOutcome> =>
+    /** Lets a child work on a file. @throws when there is no file, or no child could be started */
+    run: (file: SourceFile, work: FileWork): Promise<ChildOutcome> =>
       whileBusy(file.source, () => run(file, work)),
     /** Starts a child for an expected file and keeps it for a minute, unless one is idle. */
     prepare(source: string) {
@@ -145,6 +143,21 @@ export function createDecodeChildren(options: ChildrenOptions) {
   };
 }
 
+/** Gives a child its inputs for a file, until a result needs no answer. */
+async function talk(
+  child: Child,
+  given: string,
+  { request, answer, mayContinue: _, ...limits }: FileWork,
+): Promise<ChildOutcome> {
+  let outcome: ChildOutcome;
+  let input: object | undefined = { ...request, path: given };
+  do {
+    outcome = await child.run({ ...limits, input });
+    input = outcome.kind === 'completed' ? await answer?.(outcome.result, given) : undefined;
+  } while (input);
+  return outcome;
+}
+
 /** Whether an earlier file may be the cause: then the outcome says nothing about this one. */
 function mayBlameEarlierFile({ kind }: ChildOutcome): boolean {
   return kind === 'crashed' || kind === 'out_of_memory';
@@ -153,9 +166,9 @@ function mayBlameEarlierFile({ kind }: ChildOutcome): boolean {
 async function open(
   { scratch, programFor }: ChildrenOptions,
   source: string | undefined,
-): Promise<DecodeChild> {
+): Promise<FileChild> {
   const ended = Promise.withResolvers<void>();
-  const opened = Promise.withResolvers<DecodeChild>();
+  const opened = Promise.withResolvers<FileChild>();
   const closed = scratch.withFolder(async (folder) => {
     const child = startChild(programFor(folder));
     const end = async () => {
@@ -170,7 +183,7 @@ async function open(
   return opened.promise;
 }
 
-function mayDecodeMore({ child, files }: DecodeChild): boolean {
+function mayTakeMore({ child, files }: FileChild): boolean {
   return files < MAX_FILES && child.residentBytes() < MAX_RESIDENT_BYTES;
 }
 
@@ -183,14 +196,12 @@ async function linkOrCopy(filePath: string, given: string): Promise<void> {
 }
 
 /**
- * Node's permission model: no network, processes or writing, and reading only our code, its
- * packages and the child's folder. It restricts JavaScript only; the demuxer's options restrict
- * FFmpeg. Paths are compared as they are written, so symbolic links such as node_modules must not
- * be resolved.
+ * Node's permission model: no network and no processes, and reading only our code, its packages and
+ * the child's folder. It restricts JavaScript only; the demuxer's options restrict FFmpeg. Paths
+ * are compared as they are written, so symbolic links such as node_modules must not be resolved.
  */
 const CHILD_FLAGS = [
   '--permission',
-  '--allow-addons',
   '--preserve-symlinks',
   '--disable-warning=SecurityWarning',
   ...['../../', '../../../package.json']
@@ -207,8 +218,11 @@ function packagesFolder(): string {
   return `${found}/`;
 }
 
-/** The program of a child that reads from its own folder only. */
-export function confinedProgram(folder: string): ChildProgram {
-  const script = new URL('../decode.ts', import.meta.url);
-  return { script, nodeFlags: [...CHILD_FLAGS, `--allow-fs-read=${folder}/`] };
+/** A program for children that read from their folders only, and may use addons or write there. */
+export function confinedProgram(script: URL, use?: 'addons' | 'writes') {
+  return (folder: string): ChildProgram => {
+    const uses = { addons: '--allow-addons', writes: `--allow-fs-write=${folder}/` };
+    const nodeFlags = [...CHILD_FLAGS, `--allow-fs-read=${folder}/`, ...(use ? [uses[use]] : [])];
+    return { script, nodeFlags };
+  };
 }

@@ -3,6 +3,9 @@ import { type Billing, learnAccount, openStripe, scopeOfKey } from './billing/st
 import { useModelsFile } from './catalog/models-file.ts';
 import { followCatalog } from './catalog/stored-models.ts';
 import type { Config } from './config/config.ts';
+import { CERTIFICATE_SECONDS, openCertificate } from './credentials/certificates.ts';
+import { requireFit } from './credentials/require-fit.ts';
+import { createSigner } from './credentials/signer.ts';
 import { followDatabaseClock } from './database/clock.ts';
 import type { Metrics } from './http/operations/metrics.ts';
 import { startInterval } from './kernel/interval.ts';
@@ -51,7 +54,8 @@ export type ServiceParts = Awaited<ReturnType<typeof openParts>>;
 
 export async function openParts(config: Config, opened: Opened, closers: Closers) {
   const shared = await openShared(config, opened, closers);
-  return { ...shared, ...(await openProviders(config, shared, closers)) };
+  const providers = await openProviders(config, shared, closers);
+  return { ...shared, ...providers, credentials: await openCredentials(config, shared, closers) };
 }
 
 async function openShared(config: Config, opened: Opened, closers: Closers) {
@@ -140,6 +144,31 @@ async function openBilling(
   const { webhookSecret, secretKey } = settings;
   const scope = scopeOfKey(secretKey);
   return { ...deps, webhookSecret, scope, stripe: await openStripe(settings) };
+}
+
+/** @returns undefined where no video is signed */
+async function openCredentials(
+  { contentCredentials: settings, roles }: Config,
+  { db, log, scratch, now }: Awaited<ReturnType<typeof openShared>>,
+  closers: Closers,
+) {
+  if (!roles.has('worker')) return undefined;
+  if (!settings) {
+    log.warn('CONTENT_CREDENTIALS is off: nothing in the videos says that they are generated');
+    return undefined;
+  }
+  const certificate = await openCertificate({ db, given: settings.certificate, now });
+  const { refresh, current } = certificate;
+  const following = new AbortController();
+  const options = { name: 'reading the certificate', log, signal: following.signal };
+  startInterval(CERTIFICATE_SECONDS, options, refresh);
+  const signer = createSigner({ scratch, certificate: current });
+  closers.push(async () => {
+    following.abort();
+    await signer.close();
+  });
+  if (settings.certificate) await requireFit(signer, scratch, now());
+  return { ...settings, signer };
 }
 
 async function openProviders(

@@ -48,6 +48,7 @@ export async function openArchiveFixture(close: 'close' | 'closeAudited' = 'clos
         outputMeasurer: { measure: async () => ({ ...measured, ...(poster && { poster }) }) },
         outputFrames: 'keyframes',
         drawsPosters: true,
+        credentials: undefined,
         providerOf: () => provider,
         retentionDays: 7,
         reconcileSeconds: 60,

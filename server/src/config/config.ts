@@ -26,6 +26,7 @@ import {
 } from '../providers/registry.ts';
 import { readBilling } from './billing.ts';
 import { readDatabaseConfig, readStorageSettings } from './command-config.ts';
+import { readContentCredentials } from './content-credentials.ts';
 import { readModelsFile } from './models-file.ts';
 import { readModeration } from './moderation.ts';
 import { readTracing } from './tracing.ts';
@@ -176,6 +177,8 @@ export function readConfig(given: Environment = process.env) {
         ? ('all' as const)
         : ('keyframes' as const),
     drawsPosters: yesOrNo(env, 'POSTERS', 'yes'),
+    /** undefined: outputs are stored as the provider made them. */
+    contentCredentials: readContentCredentials(env),
     /** How long the API still accepts requests after a shutdown has begun. */
     drainSeconds: number(env, 'DRAIN_SECONDS', 1),
     shutdownSeconds: number(env, 'SHUTDOWN_SECONDS', 30),

@@ -124,6 +124,8 @@ export interface Capabilities {
   exactOutput: boolean;
   /** Whether many jobs have exactly the same output: then its bytes are decoded once. */
   repeatsOutputs?: boolean;
+  /** Whether its videos are drawn by a program that is no AI model. */
+  drawsPatterns?: boolean;
   /** How long after the end of a submit its job may still be missing from a find. */
   findLagSeconds: number;
   /** The pause between the finds of a held task, instead of RECONCILE_SECONDS. */

@@ -40,6 +40,8 @@ interface NewObject {
   role: ObjectRole;
   mediaType: string;
   sizeBytes: number;
+  /** Of an output, in hex. */
+  sha256?: string;
 }
 
 interface Registration {
@@ -59,10 +61,11 @@ function registration(name: string) {
     `with unfinished as (
        update stored_objects set state = 'deleting'
        where owner_id = any(:restarted) and role in ('output', 'poster') and state = 'writing')
-     insert into stored_objects (id, owner_id, role, media_type, size_bytes)
-     select id, owner_id, role, media_type, size_bytes
+     insert into stored_objects (id, owner_id, role, media_type, size_bytes, sha256)
+     select id, owner_id, role, media_type, size_bytes, sha256
      from unnest(:ids::text[], :ownerIds::text[], :roles::text[], :mediaTypes::text[],
-       :sizes::bigint[]) as given (id, owner_id, role, media_type, size_bytes)`,
+       :sizes::bigint[], :digests::text[])
+       as given (id, owner_id, role, media_type, size_bytes, sha256)`,
   );
   const inserting = (db: Queryable, objects: NewObject[], restarted: string[] = []) => {
     const ids = objects.map(({ id }) => id);
@@ -70,7 +73,9 @@ function registration(name: string) {
     const roles = objects.map(({ role }) => role);
     const mediaTypes = objects.map(({ mediaType }) => mediaType);
     const sizes = objects.map(({ sizeBytes }) => sizeBytes);
-    return db.query(insert, insert.values({ restarted, ids, ownerIds, roles, mediaTypes, sizes }));
+    const digests = objects.map(({ sha256 }) => sha256);
+    const columns = { ids, ownerIds, roles, mediaTypes, sizes, digests };
+    return db.query(insert, insert.values({ restarted, ...columns }));
   };
   const register = sharedWork<Registration, void>({
     keyOf: ({ objects, restartedTask }) => restartedTask ?? objects[0]?.id ?? '',

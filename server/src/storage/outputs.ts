@@ -1,4 +1,4 @@
-import { type Database, statement } from '../database/database.ts';
+import { type Database, queryFirst, statement } from '../database/database.ts';
 import { newId } from '../kernel/ids.ts';
 import { type LocalFile, putObject, registerOutputs } from './objects.ts';
 import type { Storage } from './storage.ts';
@@ -8,6 +8,7 @@ export interface OutputFile extends LocalFile {
   role: 'output' | 'poster';
   mediaType: string;
   sizeBytes: number;
+  sha256?: string;
 }
 
 // The select sees the rows as before the update, so it returns only those that others had marked.
@@ -16,6 +17,16 @@ const WITHDRAW = statement(
   `with withdrawn as (
      update stored_objects set state = 'deleting' where id = any($1) and state = 'writing')
    select id from stored_objects where id = any($1) and state in ('deleting', 'deleted')`,
+);
+
+/** The output that was stored with this digest, also after its deletion. */
+export const outputWithDigest = queryFirst<
+  [sha256: string],
+  { task_id: string; object_id: string; state: string; created_at: Date }
+>(
+  'object_by_digest',
+  `select owner_id as task_id, id as object_id, state, created_at from stored_objects
+   where sha256 = $1 order by created_at limit 1`,
 );
 
 /**

@@ -3,7 +3,7 @@ import { invalidRequest } from '../kernel/errors.ts';
 import { readIsoTime } from '../kernel/text/iso-time.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
 import { hasReadyFile, objectsOfTask, posterOf } from '../storage/object-sql.ts';
-import { HISTORY_OF_TASK, type Phase, TASK_COLUMNS, type Task } from './task.ts';
+import { type Credentials, HISTORY_OF_TASK, type Phase, TASK_COLUMNS, type Task } from './task.ts';
 
 export interface ListedTask {
   id: string;
@@ -166,6 +166,8 @@ export interface TaskRecord extends Task {
     frames: number;
     videoCodec: string;
     audio: { codec: string } | null;
+    /** Missing on tasks that ended before there were credentials. */
+    credentials?: Credentials;
   } | null;
   /** Its transitions after the create, oldest first. */
   history: { at: string; phase: Phase; cause: HistoryCause | null }[];

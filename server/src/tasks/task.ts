@@ -4,6 +4,7 @@
 
 import type { AspectRatio, Mode } from '../catalog/models.ts';
 import type { GenerationRequest } from '../catalog/request.ts';
+import type { Parent } from '../credentials/manifest.ts';
 import { type Queryable, query, queryFirst } from '../database/database.ts';
 import type { OutputReference, ProviderInput } from '../providers/provider.ts';
 import { taskOfObject } from '../storage/object-sql.ts';
@@ -51,6 +52,26 @@ export const FAILURE_CODES = [
 ] as const;
 
 export type FailureCode = (typeof FAILURE_CODES)[number];
+
+/**
+ * The Content Credentials of an output. `unsupported`: a container that can't carry them, or a file
+ * that the signer can't read; `too_large`, `too_slow`: it exceeded the signer's limits.
+ */
+export type Credentials =
+  | {
+      kind: 'signed';
+      /** Whether an AI model made it; false: a program that draws patterns. */
+      isModel: boolean;
+      at: string;
+      /** The manifest with which the provider delivered it. */
+      parent: Parent;
+    }
+  | {
+      kind: 'unsigned';
+      why: 'off' | 'unsupported' | 'too_large' | 'too_slow' | 'failed';
+      /** What the signer said; for operators. */
+      cause?: string;
+    };
 
 /** The copy of a file that the client named. */
 export interface TaskInput extends Omit<ProviderInput, 'url'> {

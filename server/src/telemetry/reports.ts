@@ -39,6 +39,10 @@ export interface Reports {
   vanished: { role: string };
   /** Reading one file in full, with the wait for a free decoder. */
   decode: { kind: string; outcome: 'measured' | 'stopped' | 'refused' | 'error'; seconds: number };
+  /** Adding Content Credentials to one video: `signed`, why it was not, or `failed`. */
+  signing: { outcome: string; seconds: number };
+  /** That signs Content Credentials now. */
+  certificate: { expiresAt: Date };
   poster: { outcome: 'drawn' | 'failed'; seconds: number };
   /** One try to deliver an event; `refused`: the receiver responded, but not with success. */
   webhook: { outcome: 'delivered' | 'refused' | 'unreachable'; seconds: number };

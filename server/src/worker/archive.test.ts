@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { openArchiveFixture } from '../../test/archive-fixture.ts';
 import { simulatedBucket } from '../../test/storage/simulated-bucket.ts';
@@ -6,8 +9,9 @@ import { claimTask, sql } from '../../test/task-fixtures.ts';
 import { deleteMarked } from '../storage/objects.ts';
 import { openS3Storage } from '../storage/s3/s3.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Task } from '../tasks/task.ts';
+import type { Credentials, Task } from '../tasks/task.ts';
 import { Superseded } from '../tasks/transitions.ts';
+import type { CredentialsDeps } from './add-credentials.ts';
 import { archive } from './archive.ts';
 
 const { db, archiveDeps, makeArchivingTask } = await openArchiveFixture();
@@ -135,4 +139,75 @@ test('what a process stored in a bucket before it died is deleted by the next ru
   assert.equal(states[0]?.id, left);
   await deleteMarked({ db, storage: bucket });
   assert.equal(await bucket.sizeOf(left), undefined);
+});
+
+/** Adds these bytes to each video, or fails in each way that a signer does. */
+function signerWhich(does: 'signs' | 'refuses' | 'fails'): CredentialsDeps {
+  return {
+    namesPrompt: false,
+    onFailure: 'wait',
+    signer: {
+      prepare() {},
+      async sign(file) {
+        if (does === 'fails') throw new Error('no child could be started');
+        if (does === 'refuses') return { kind: 'unsigned', why: 'too_large' };
+        const bytes = Buffer.concat([await readFile(file.path), Buffer.from(', signed')]);
+        await writeFile(file.signedPath, bytes);
+        const sha256 = hash('sha256', bytes);
+        return { kind: 'signed', sizeBytes: bytes.length, sha256, parent: 'none' };
+      },
+    },
+  };
+}
+
+async function storedOf({ id }: Task) {
+  const [row] = await sql<{ phase: string; bytes: string; credentials: Credentials | null }>(
+    db,
+    `select phase, output_facts->'credentials' as credentials, size_bytes || ' ' || sha256 as bytes
+     from tasks left join stored_objects o on o.id = output_object_id where tasks.id = $1`,
+    [id],
+  );
+  return row;
+}
+
+const bytesOf = (text: string) => `${text.length} ${hash('sha256', text)}`;
+
+test('size and digest are those of the signed file, which is the one that is stored', async () => {
+  const deps = archiveDeps({ credentials: signerWhich('signs') });
+  const task = await makeArchivingTask();
+  await archive(deps, task);
+  const stored = await storedOf(task);
+  assert.deepEqual([stored?.phase, stored?.bytes], ['completed', bytesOf('a video, signed')]);
+  assert.ok(stored?.credentials?.kind === 'signed' && stored.credentials.isModel);
+  const [object] = await statesOf(task);
+  const bytes = await text(await deps.storage.open(object?.id ?? ''));
+  assert.equal(bytes, 'a video, signed');
+});
+
+test('what can not be signed is stored as it is, with a mark', async () => {
+  for (const [credentials, why] of [
+    [undefined, 'off'],
+    [signerWhich('refuses'), 'too_large'],
+  ] as const) {
+    const task = await makeArchivingTask();
+    await archive(archiveDeps({ credentials }), task);
+    const mark = { kind: 'unsigned', why } as const;
+    const bytes = bytesOf('a video');
+    assert.deepEqual(await storedOf(task), { phase: 'completed', bytes, credentials: mark });
+  }
+});
+
+test('a signer that fails is tried again, then the task waits, or is stored unsigned by a setting', async () => {
+  const failing = signerWhich('fails');
+  const task = await makeArchivingTask();
+  await assert.rejects(archive(archiveDeps({ credentials: failing }), task), /no child/);
+  const late = { ...task, phase_seconds: 301 };
+  await archive(archiveDeps({ credentials: failing }), late);
+  assert.equal((await storedOf(task))?.phase, 'held');
+  const other = await makeArchivingTask();
+  const credentials = { ...failing, onFailure: 'unsigned' } as const;
+  await archive(archiveDeps({ credentials }), { ...other, phase_seconds: 301 });
+  const mark = { kind: 'unsigned', why: 'failed' } as const;
+  const bytes = bytesOf('a video');
+  assert.deepEqual(await storedOf(other), { phase: 'completed', bytes, credentials: mark });
 });

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { frameSize } from '../catalog/frame-size.ts';
 import type { AspectRatio, Resolution } from '../catalog/models.ts';
@@ -29,6 +29,7 @@ import {
   superseded,
 } from '../tasks/transitions.ts';
 import { report, secondsSince } from '../telemetry/reports.ts';
+import { addCredentials, type CredentialsDeps, NotSigned } from './add-credentials.ts';
 import { recheckDelaySeconds } from './generate.ts';
 
 export interface ArchiveDeps {
@@ -39,6 +40,8 @@ export interface ArchiveDeps {
   outputMeasurer: Pick<Measurer, 'measure'>;
   outputFrames: DecodedFrames;
   drawsPosters: boolean;
+  /** undefined: outputs are stored as the provider made them. */
+  credentials: CredentialsDeps | undefined;
   providerOf(task: Task): Provider;
   retentionDays: number;
   reconcileSeconds: number;
@@ -54,7 +57,9 @@ export async function archive(deps: ArchiveDeps, task: Task): Promise<StepResult
   try {
     return await deps.scratch.withFiles((newPath) => archiveThrough(newPath, deps, task));
   } catch (error) {
-    if (error instanceof OutputGone) return hold(deps, task, error.message);
+    if (error instanceof OutputGone || error instanceof NotSigned) {
+      return hold(deps, task, error.message);
+    }
     const { outputLifeSeconds } = deps.providerOf(task).capabilities;
     if (task.phase_seconds < outputLifeSeconds) throw error;
     return hold(deps, task, `the output could not be fetched in time: ${error}`);
@@ -70,8 +75,10 @@ async function archiveThrough(
   const filePath = newPath('output');
   const provider = deps.providerOf(task);
   const bytes = await provider.openOutput(task.provider_output ?? {});
-  const sizeBytes = await writeStream(bytes, filePath);
-  const preparing = storage.prepare?.(filePath) ?? Promise.resolve();
+  const digest = createHash('sha256');
+  const sizeBytes = await writeStream(bytes, filePath, (part) => digest.update(part));
+  const isPrepared = !deps.credentials; // a signed file will be another one
+  const preparing = (isPrepared && storage.prepare?.(filePath)) || Promise.resolve();
   const [checked] = await together(check(deps, task, filePath), preparing);
   if (checked.kind === 'refused') return hold(deps, task, checked.explanation);
   if (checked.kind === 'stopped') throw new Error('a decode without rules was stopped');
@@ -80,8 +87,10 @@ async function archiveThrough(
   if (provider.capabilities.exactOutput && differences.length > 0) {
     return moveNow(deps.db, task, notExact(differences));
   }
-  const { mediaType } = facts;
-  const video = { filePath, role: 'output', mediaType, sizeBytes, isPrepared: true } as const;
+  const fetched = { filePath, sizeBytes, sha256: digest.digest('hex') };
+  const signed = await addCredentials(deps, task, { ...fetched, signedPath: newPath('signed') });
+  const { credentials, ...file } = signed;
+  const video = { ...file, role: 'output', mediaType: facts.mediaType, isPrepared } as const;
   const drawn = poster && (await writePoster(newPath('poster'), poster));
   return withOutputs(deps, task.id, drawn ? [video, drawn] : [video], async (put) => {
     const [outputObjectId, posterId] = await together(
@@ -89,7 +98,7 @@ async function archiveThrough(
       drawn ? storePoster(() => put(drawn)) : Promise.resolve(undefined),
     );
     const objectIds = posterId ? [outputObjectId, posterId] : [outputObjectId];
-    const changes = { outputObjectId, outputFacts: { ...facts, differences } };
+    const changes = { outputObjectId, outputFacts: { ...facts, differences, credentials } };
     return complete(deps, { task, objectIds, changes });
   });
 }

@@ -1,6 +1,7 @@
 import { readCurrentAttempt } from '../attempts/attempts.ts';
 import { CANCELLED_ERROR } from '../attempts/cancel.ts';
 import { readCancel } from '../attempts/cancel-requests.ts';
+import type { Signer } from '../credentials/signer.ts';
 import { type Database, isDatabaseUnavailable } from '../database/database.ts';
 import type { Measurer } from '../media/measure.ts';
 import type { JobStatus, Provider } from '../providers/provider.ts';
@@ -21,6 +22,7 @@ export interface GenerateDeps {
   pollMaxSeconds: number;
   reconcileSeconds: number;
   outputMeasurer?: Pick<Measurer, 'prepare'>;
+  credentials?: { signer: Pick<Signer, 'prepare'> } | undefined;
   jobTimes?: Pick<JobTimes, 'expected' | 'working' | 'observe'>;
 }
 
@@ -80,8 +82,11 @@ export function recheckDelaySeconds(
 
 async function readJob(deps: GenerateDeps, task: Task) {
   const provider = deps.providerOf(task);
-  // Starts the child process that will decode the result (decisions/0023).
-  if (!provider.capabilities.repeatsOutputs) deps.outputMeasurer?.prepare(task.provider);
+  // Starts the child processes that will decode and sign the result (decisions/0023).
+  if (!provider.capabilities.repeatsOutputs) {
+    deps.outputMeasurer?.prepare(task.provider);
+    deps.credentials?.signer.prepare(task.provider);
+  }
   const jobId = await jobOf(deps, task);
   return { jobId, status: await provider.read(jobId) };
 }

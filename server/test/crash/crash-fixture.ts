@@ -66,6 +66,7 @@ export async function openCrashFixture(mode: CrashMode, hasBucket = false) {
       POLL_MIN_SECONDS: '0.05',
       POLL_MAX_SECONDS: '0.1',
       CREATE_WAIT_SECONDS: '120',
+      CONTENT_CREDENTIALS: 'on',
       ...(bucket && {
         STORAGE_URL: bucket.url,
         AWS_ACCESS_KEY_ID: bucket.credentials.accessKeyId,

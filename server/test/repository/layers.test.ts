@@ -12,7 +12,7 @@ const LAYERS = [
   ['kernel'],
   ['database'],
   ['outbound', 'media', 'mail'],
-  ['catalog', 'ledger', 'storage', 'webhooks'],
+  ['catalog', 'credentials', 'ledger', 'storage', 'webhooks'],
   ['accounts'],
   ['providers', 'uploads'],
   ['tasks', 'routing'],

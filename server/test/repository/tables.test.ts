@@ -8,6 +8,7 @@ import { product } from './sources.ts';
 const OWNERS = {
   database: 'database_marks migrations recoveries',
   catalog: 'model_files model_prices models',
+  credentials: 'signing_certificates',
   ledger: 'ledger_balances ledger_lot_movements ledger_lots ledger_transfers',
   storage: 'delivery_secrets stored_objects',
   providers: 'local_jobs pauses provider_outages provider_turns',

@@ -42,6 +42,7 @@ export function serviceEnvironment(own: Record<string, string>): Record<string, 
     POLL_MIN_SECONDS: '0.2',
     POLL_MAX_SECONDS: '0.5',
     POSTERS: 'no',
+    CONTENT_CREDENTIALS: 'off',
     ...own,
     ...pooled(own),
   };

@@ -134,6 +134,7 @@ export function stepDepsOf(simulation: Simulation, process: Process & { db: Data
     outputMeasurer: measurer,
     outputFrames: 'keyframes',
     drawsPosters: true,
+    credentials: undefined,
     providerOf: (task) => providerFor(providers, task),
     routing: {
       next: (_, tried) => namesOf(simulation.route).find((name) => !tried.includes(name)),

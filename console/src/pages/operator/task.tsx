@@ -77,8 +77,21 @@ function factsOf(task: Task) {
     { name: 'Created', value: <DateTime at={task.created_at} /> },
     { name: 'Last change', value: <DateTime at={task.updated_at} /> },
     { name: 'Next step', value: due ? <DateTime at={due} /> : 'none' },
+    { name: 'Content Credentials', value: credentialsOf(task) },
     { name: 'Error', value: error && `${error}: ${task.error_message}` },
   ];
+}
+
+const PARENTS = {
+  none: '',
+  valid: ', with the provider’s own as the parent',
+  invalid: ', with the provider’s own, which are not valid, as the parent',
+};
+
+function credentialsOf({ output_facts: facts }: Task) {
+  const credentials = facts?.credentials;
+  if (credentials?.kind === 'signed') return `signed${PARENTS[credentials.parent]}`;
+  return credentials && `none: ${credentials.why} ${credentials.cause ?? ''}`;
 }
 
 const TRANSITIONS: Column<Task['history'][number]>[] = [

@@ -135,7 +135,23 @@ function fileOf(video: NonNullable<ShownTask['video']>) {
     { name: 'Type', value: video.media_type },
     { name: 'Codecs', value: `${video.video_codec}, ${video.audio_codec ?? 'no sound'}` },
     { name: 'File size', value: sizeOf(video.size_bytes), mono: true },
+    { name: 'Content Credentials', value: video.credentials && <Credentials {...video} /> },
   ];
+}
+
+/** What the file says of itself, to every program that reads Content Credentials. */
+function Credentials({ credentials }: NonNullable<ShownTask['video']>) {
+  if (credentials === null) return null;
+  const { made_by_ai: isAi, model, at } = credentials;
+  return (
+    <>
+      {isAi ? `Made with AI (${model})` : 'Drawn by a program that is not AI'}, signed{' '}
+      <DateTime at={at} />.{' '}
+      <a href="https://contentcredentials.org/verify" class="underline" rel="noreferrer">
+        Verify a file
+      </a>
+    </>
+  );
 }
 
 function originOf({ surface, api_key_id: key }: ShownTask): string {

@@ -179,6 +179,15 @@ export const METRICS = {
     'Seconds until a file was decoded, with its wait: measured, stopped, refused or error',
     STEP,
   ),
+  framewright_signing_seconds: histogram(
+    ['outcome'],
+    'Seconds that adding Content Credentials took, by outcome: signed, failed, or why there are none',
+    STEP,
+  ),
+  framewright_certificate_expiry_timestamp_seconds: processGauge(
+    [],
+    'When the certificate of the Content Credentials expires, in seconds since 1970',
+  ),
   framewright_poster_seconds: histogram(
     ['outcome'],
     'Seconds that storing a poster took: drawn or failed',

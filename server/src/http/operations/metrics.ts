@@ -89,6 +89,7 @@ const TIMED = {
   database: 'framewright_database_seconds',
   storage: 'framewright_storage_seconds',
   decode: 'framewright_decode_seconds',
+  signing: 'framewright_signing_seconds',
   poster: 'framewright_poster_seconds',
   webhook: 'framewright_webhook_seconds',
 } as const;
@@ -100,6 +101,7 @@ function countReports(
   const atWork = gauge('framewright_pool_tasks');
   const allSlots = gauge('framewright_pool_places');
   const disk = gauge('framewright_disk_bytes');
+  const expiry = gauge('framewright_certificate_expiry_timestamp_seconds');
   const countVanished = (role: string, by?: number) =>
     inc('framewright_vanished_files_total', { role }, by);
   // Exported as 0 from the start: otherwise an increase() query would miss the first lost file.
@@ -138,6 +140,7 @@ function countReports(
       disk.set({ part: 'create_floor' }, floors.input);
       disk.set({ part: 'output_floor' }, floors.output);
     }),
+    onReport('certificate', ({ expiresAt }) => expiry.set(expiresAt.getTime() / 1000)),
     onReport('vanished', ({ role }) => countVanished(role)),
     onReport('verdict', (labels) => inc('framewright_verdicts_total', { ...labels })),
     onReport('periodic', ({ work, result }) =>

@@ -27,7 +27,7 @@ export function movMediaType(file: ByteSource): 'video/mp4' | 'video/quicktime' 
 }
 
 /** Size 1: a 64-bit size follows the type. Size 0: up to the file's end (ISO/IEC 14496-12, 4.2). */
-function boxAt(file: ByteSource, at: number) {
+export function boxAt(file: ByteSource, at: number) {
   const head = file.read(at, 16);
   const type = head.toString('latin1', 4, 8);
   const size = head.readUInt32BE(0);

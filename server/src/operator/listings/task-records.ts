@@ -1,7 +1,7 @@
 import { type Queryable, statement } from '../../database/database.ts';
 import { withIsoTimes } from '../../kernel/text/iso-time.ts';
 import { objectsOfTask } from '../../storage/object-sql.ts';
-import { HISTORY_OF_TASK } from '../../tasks/task.ts';
+import { type Credentials, HISTORY_OF_TASK } from '../../tasks/task.ts';
 import { missingTask } from '../../tasks/task-listing.ts';
 
 const EVIDENCE = `(
@@ -61,6 +61,7 @@ interface TaskRow {
   error_code: string | null;
   error_message: string | null;
   output_object_id: string | null;
+  output_facts: { credentials?: Credentials } | null;
   created_at: string;
   updated_at: string;
 }

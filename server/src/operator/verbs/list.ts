@@ -28,6 +28,7 @@ export const NOUNS = {
   costs: async () => (await import('./costs.ts')).COSTS,
   creates: async () => (await import('./providers.ts')).CREATES,
   actions: async () => (await import('./actions.ts')).ACTIONS,
+  verify: async () => (await import('./verify.ts')).VERIFY,
   audit: async () => (await import('./upkeep.ts')).AUDIT,
   restored: async () => (await import('./upkeep.ts')).RESTORED,
   migrate: async () => (await import('./upkeep.ts')).MIGRATE,

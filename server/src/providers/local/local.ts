@@ -39,6 +39,7 @@ const RENDER_DAYS = 1;
 
 const CAPABILITIES: Capabilities = {
   exactOutput: true,
+  drawsPatterns: true,
   findLagSeconds: 0,
   jobLimitSeconds: JOB_LIMIT_SECONDS,
   outputLifeSeconds: RENDER_DAYS * 86_400,

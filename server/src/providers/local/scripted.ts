@@ -22,6 +22,7 @@ const DAY_SECONDS = 86_400;
 const CAPABILITIES: Capabilities = {
   exactOutput: false,
   repeatsOutputs: true,
+  drawsPatterns: true,
   findLagSeconds: 0,
   findSeconds: 2,
   jobLimitSeconds: DAY_SECONDS,

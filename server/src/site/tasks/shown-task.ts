@@ -4,7 +4,7 @@ import { type TaskMovement, taskMovements } from '../../ledger/statement.ts';
 import { cancelForOwner, deleteOutputOf, type EndDeps } from '../../requests/end-task.ts';
 import type { Links } from '../../storage/links.ts';
 import { readTaskRecord, type TaskRecord } from '../../tasks/account-tasks.ts';
-import { publicColumns, readOwned, type Task } from '../../tasks/task.ts';
+import { type Credentials, publicColumns, readOwned, type Task } from '../../tasks/task.ts';
 import { type AsJson, siteRoute } from '../route.ts';
 import { type ShowDeps, videoItem } from './gallery.ts';
 import { adviceFor, CHARGES, HELD_WORDS, PHASE_LABELS } from './task-words.ts';
@@ -114,8 +114,15 @@ function refusalOfInput(task: TaskRecord, { field, entry }: RequestedInput): str
   return one?.message ?? null;
 }
 
+/** What the video says of itself; null: it carries no Content Credentials. */
+function credentialsOf(credentials: Credentials | undefined, model: string) {
+  if (credentials?.kind !== 'signed') return null;
+  const { isModel, at } = credentials;
+  return { made_by_ai: isModel, model, at: new Date(at) };
+}
+
 function videoOf(
-  { phase, output_facts: facts }: TaskRecord,
+  { phase, request, output_facts: facts }: TaskRecord,
   output: TaskRecord['files'][number] | undefined,
 ) {
   if (phase !== 'completed' || !facts) return null;
@@ -134,6 +141,7 @@ function videoOf(
     frames: facts.frames,
     video_codec: facts.videoCodec,
     audio_codec: facts.audio?.codec ?? null,
+    credentials: credentialsOf(facts.credentials, request.model),
   };
 }
 

@@ -1,0 +1,43 @@
+/** The IPTC's terms: made by a trained model, or by a program that is none. */
+type DigitalSource = 'trainedAlgorithmicMedia' | 'algorithmicMedia';
+
+/** What a manifest says of a video. */
+export interface Origin {
+  source: DigitalSource;
+  model: string;
+  /** ISO 8601. */
+  at: string;
+  /** The version of the service. */
+  version: string;
+  /** SHA-256 in hex; null: the manifest does not say. */
+  promptHash: string | null;
+}
+
+/** The manifest of the provider, if it had one. */
+export type Parent = (typeof PARENTS)[number];
+export const PARENTS = ['none', 'valid', 'invalid'] as const;
+
+/** The name of the video that a provider had signed, within the manifest. */
+export const PARENT = 'parent';
+
+/**
+ * The definition of a manifest for a video. One that the provider had already signed was opened,
+ * and its manifest is the parent; any other one was created.
+ */
+export function manifestOf({ source, model, at, version, promptHash }: Origin, hasParent: boolean) {
+  const action = {
+    action: hasParent ? 'c2pa.opened' : 'c2pa.created',
+    when: at,
+    softwareAgent: { name: model },
+    digitalSourceType: `http://cv.iptc.org/newscodes/digitalsourcetype/${source}`,
+    parameters: {
+      ...(hasParent && { ingredientIds: [PARENT] }),
+      ...(promptHash !== null && { 'framewright.prompt_sha256': promptHash }),
+    },
+  };
+  return {
+    claim_generator_info: [{ name: 'Framewright', version }],
+    format: 'video/mp4',
+    assertions: [{ label: 'c2pa.actions.v2', data: { actions: [action] } }],
+  };
+}

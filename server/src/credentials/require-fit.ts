@@ -1,0 +1,40 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { UsageError } from '../kernel/errors.ts';
+import type { ScratchDirectory } from '../kernel/scratch-directory.ts';
+import { readCredentials } from './read-credentials.ts';
+import type { Signer } from './signer.ts';
+
+/** An mp4 of two boxes, without a track. */
+const SAMPLE = Buffer.from('\0\0\0\x14ftypisom\0\0\0\0isom\0\0\0\x08mdat', 'latin1');
+
+/** What the service can't judge: whether it is among those that a reader trusts. */
+const UNTRUSTED = 'signingCredential.untrusted';
+
+/**
+ * Signs a sample and reads it, as the world will.
+ * @throws UsageError when readers will refuse what the operator's certificate signs
+ */
+export function requireFit(signer: Signer, scratch: ScratchDirectory, now: number): Promise<void> {
+  return scratch.withFolder(async (folder) => {
+    const sample = path.join(folder, 'sample');
+    const signedPath = path.join(folder, 'signed');
+    await writeFile(sample, SAMPLE);
+    const at = new Date(now).toISOString();
+    const origin = { source: 'algorithmicMedia', model: 'sample', at, version: '0' } as const;
+    const file = { path: sample, signedPath, source: '' };
+    const signing = await signer.sign(file, { ...origin, promptHash: null });
+    const problems = signing.kind === 'signed' ? await problemsOf(signedPath) : [signing.why];
+    if (problems.length === 0) return;
+    throw new UsageError(
+      `CONTENT_CREDENTIALS_CERT: readers refuse what it signs (${problems.join(', ')}): it needs ` +
+        'the key usage digitalSignature, the extended key usage emailProtection, and an authority ' +
+        'key identifier; see docs/operators/content-credentials.md',
+    );
+  });
+}
+
+async function problemsOf(signed: string): Promise<string[]> {
+  const { problems = [] } = (await readCredentials(signed, [])) ?? {};
+  return problems.filter((code) => code !== UNTRUSTED);
+}

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { readFile, truncate, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { longTest } from '../../test/long.ts';
+import { makeVideo } from '../../test/media/media-files.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { openScratchDirectory } from '../kernel/scratch-directory.ts';
+import { readCertificate } from './certificate.ts';
+import { makeCertificate } from './make-certificate.ts';
+import type { Origin } from './manifest.ts';
+import { readCredentials } from './read-credentials.ts';
+import { requireFit } from './require-fit.ts';
+import { createSigner } from './signer.ts';
+
+const { path: folder, ...temporary } = await temporaryFolder();
+const scratch = openScratchDirectory(path.join(folder, 'scratch'));
+const at = (name: string) => path.join(folder, name);
+const NOW = new Date();
+const FROM = new Date(NOW.getTime() - 86_400_000);
+const UNTIL = new Date(NOW.getTime() + 86_400_000);
+const MADE = makeCertificate(FROM, UNTIL);
+let current = readCertificate(MADE, NOW);
+const signer = createSigner({ scratch, certificate: () => current });
+after(async () => {
+  await signer.close();
+  await temporary[Symbol.asyncDispose]();
+});
+
+const VIDEO = at('plain');
+await makeVideo(VIDEO, { audio: 'with' });
+const ORIGIN: Origin = {
+  source: 'trainedAlgorithmicMedia',
+  model: 'video-2.0',
+  at: NOW.toISOString(),
+  version: '1.0.0',
+  promptHash: null,
+};
+
+/** Signs a file as the output of one provider. */
+function sign(file: string, signedPath: string, origin = ORIGIN) {
+  return signer.sign({ path: file, signedPath, source: 'provider' }, origin);
+}
+
+test('a signed video says what made it, and reads as signed by this service only', async () => {
+  const signing = await sign(VIDEO, at('signed'));
+  assert.ok(signing.kind === 'signed' && signing.parent === 'none');
+  const bytes = await readFile(at('signed'));
+  assert.equal(bytes.length, signing.sizeBytes);
+  assert.ok(!bytes.includes('prompt_sha256'));
+  const { is_ours: isOurs, ...read } = (await readCredentials(at('signed'), [MADE.chain])) ?? {};
+  assert.deepEqual(
+    [isOurs, read],
+    [
+      true,
+      {
+        state: 'Trusted',
+        problems: [],
+        generator: ['Framewright 1.0.0'],
+        issuer: 'Framewright',
+        action: 'c2pa.created',
+        model: 'video-2.0',
+        source: 'trainedAlgorithmicMedia',
+        at: NOW.toISOString(),
+      },
+    ],
+  );
+  const others = await readCredentials(at('signed'), [makeCertificate(FROM, UNTIL).chain]);
+  assert.deepEqual([others?.is_ours, others?.state], [false, 'Valid']);
+  assert.equal(await readCredentials(VIDEO, [MADE.chain]), null);
+});
+
+test('the hash of the prompt is in the manifest only if it is given', async () => {
+  await sign(VIDEO, at('with prompt'), { ...ORIGIN, promptHash: 'ab'.repeat(32) });
+  assert.ok((await readFile(at('with prompt'))).includes('ab'.repeat(32)));
+});
+
+test("a provider's manifest is kept as the parent, and is said to be invalid if it is", async () => {
+  await sign(VIDEO, at('delivered'), { ...ORIGIN, model: 'inner-model' });
+  const bytes = await readFile(at('delivered'));
+  const media = bytes.indexOf('mdat') + 1000;
+  const manifest = bytes.indexOf('inner-model') - 100;
+  const damaged = (from: number, length: number) => {
+    const copy = Buffer.from(bytes);
+    for (let i = from; i < from + length; i += 1) copy[i] = ~(copy[i] ?? 0);
+    return copy;
+  };
+  const deliveries = {
+    valid: bytes,
+    'a changed picture': damaged(media, 1),
+    'an unreadable manifest': damaged(manifest, 90),
+  };
+  for (const [name, delivered] of Object.entries(deliveries)) {
+    await writeFile(at('delivery'), delivered);
+    const signing = await sign(at('delivery'), at('signed'));
+    const parent = name === 'valid' ? 'valid' : 'invalid';
+    assert.deepEqual(signing.kind === 'signed' && signing.parent, parent, name);
+    const read = await readCredentials(at('signed'), [MADE.chain]);
+    assert.deepEqual([read?.is_ours, read?.action], [true, 'c2pa.opened'], name);
+    const isKept = (await readFile(at('signed'))).includes('inner-model');
+    assert.equal(isKept, name !== 'an unreadable manifest');
+  }
+});
+
+test('a flipped bit of a signed video is found', async () => {
+  await sign(VIDEO, at('signed'));
+  const bytes = await readFile(at('signed'));
+  const place = bytes.indexOf('mdat') + 1000;
+  bytes[place] = (bytes[place] ?? 0) ^ 1;
+  await writeFile(at('flipped'), bytes);
+  const read = await readCredentials(at('flipped'), [MADE.chain]);
+  assert.deepEqual([read?.is_ours, read?.state], [false, 'Invalid']);
+  assert.ok(read?.problems.includes('assertion.bmffHash.mismatch'));
+});
+
+test('a file that can not carry credentials, or is too large, stays unsigned', async () => {
+  await makeVideo(at('webm'), { format: 'webm', codec: 'vp9' });
+  await writeFile(at('junk'), 'a video');
+  await writeFile(at('huge'), await readFile(VIDEO));
+  await truncate(at('huge'), 151 * 2 ** 20);
+  const reasons = { webm: 'unsupported', junk: 'unsupported', huge: 'too_large' };
+  for (const [name, why] of Object.entries(reasons)) {
+    const signing = await sign(at(name), at('signed'));
+    assert.equal(signing.kind === 'unsigned' && signing.why, why, name);
+  }
+});
+
+longTest('keys of each kind sign', async () => {
+  const keys = {
+    es256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+    es384: generateKeyPairSync('ec', { namedCurve: 'P-384' }),
+    ed25519: generateKeyPairSync('ed25519'),
+    ps256: generateKeyPairSync('rsa', { modulusLength: 4096 }),
+  };
+  for (const [algorithm, pair] of Object.entries(keys)) {
+    current = readCertificate(makeCertificate(FROM, UNTIL, pair), NOW);
+    assert.equal(current.algorithm, algorithm);
+    await requireFit(signer, scratch, NOW.getTime());
+  }
+  current = readCertificate(MADE, NOW);
+});
+
+test('a certificate for TLS is refused, since readers refuse what it signs', async () => {
+  const ofTls = (name: string) =>
+    readFile(new URL(`../../test/tls/${name}`, import.meta.url), 'utf8');
+  const [chain, privateKey] = await Promise.all([ofTls('server.crt'), ofTls('server.key')]);
+  current = readCertificate({ chain, privateKey }, NOW);
+  await assert.rejects(requireFit(signer, scratch, NOW.getTime()), {
+    name: 'UsageError',
+    message: /CONTENT_CREDENTIALS_CERT: readers refuse .* \(signingCredential\.invalid\)/,
+  });
+  current = readCertificate(MADE, NOW);
+});
+
+test('after its end, a certificate signs nothing', async () => {
+  const late = { ...ORIGIN, at: new Date(UNTIL.getTime() + 1000).toISOString() };
+  await assert.rejects(sign(VIDEO, at('signed'), late), /has expired/);
+});

@@ -1,0 +1,134 @@
+import { rename, stat } from 'node:fs/promises';
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { ChildOutcome } from '../kernel/child.ts';
+import { createFairSemaphore } from '../kernel/fair-semaphore.ts';
+import type { ScratchDirectory } from '../kernel/scratch-directory.ts';
+import { confinedProgram, createFileChildren } from '../media/children/file-children.ts';
+import { report, secondsSince } from '../telemetry/reports.ts';
+import { inSpan } from '../telemetry/tracing.ts';
+import type { SigningCertificate } from './certificate.ts';
+import { coseSign, reservedBytes } from './cose.ts';
+import { type Origin, PARENTS } from './manifest.ts';
+import type { SignRequest } from './sign-file.ts';
+
+/** How many files are signed at a time. */
+const CONCURRENCY = 2;
+const LIMITS = { timeoutSeconds: 120, memoryBytes: 1024 * 2 ** 20 };
+/** A child needs about five times the size of its file. */
+const MAX_FILE_BYTES = 150 * 2 ** 20;
+
+const closed = { additionalProperties: false };
+/** What a child returns: first the claim, then what it has written. */
+const Result = Type.Union([
+  Type.Object({ kind: Type.Literal('claim'), claim: Type.String() }, closed),
+  Type.Object(
+    {
+      kind: Type.Literal('signed'),
+      sizeBytes: Type.Integer({ minimum: 1 }),
+      sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+      parent: Type.Enum(PARENTS),
+    },
+    closed,
+  ),
+  Type.Object(
+    { kind: Type.Literal('unsupported'), cause: Type.String({ maxLength: 300 }) },
+    closed,
+  ),
+]);
+
+export type Signing =
+  | Extract<Static<typeof Result>, { kind: 'signed' }>
+  /** It would fail again in the same way. */
+  | { kind: 'unsigned'; why: 'unsupported'; cause: string }
+  | { kind: 'unsigned'; why: 'too_large' | 'too_slow' };
+
+export type Signer = ReturnType<typeof createSigner>;
+
+/**
+ * Adds Content Credentials to videos in child processes, which have neither the key nor a network:
+ * a child makes the claim and this process signs it.
+ */
+export function createSigner(deps: {
+  scratch: ScratchDirectory;
+  certificate(): SigningCertificate;
+}) {
+  const programFor = confinedProgram(new URL('./sign-file.ts', import.meta.url), 'writes');
+  const children = createFileChildren({ scratch: deps.scratch, programFor });
+  const turns = createFairSemaphore(CONCURRENCY);
+  const signNow = async (file: VideoFile, origin: Origin): Promise<Signing> => {
+    if ((await stat(file.path)).size > MAX_FILE_BYTES) {
+      return { kind: 'unsigned', why: 'too_large' };
+    }
+    const certificate = deps.certificate();
+    if (certificate.expiresAt.getTime() <= Date.parse(origin.at)) {
+      throw new Error('the certificate of the Content Credentials has expired');
+    }
+    const { algorithm } = certificate;
+    const reserveBytes = reservedBytes(certificate);
+    const request = { origin, algorithm, reserveBytes } satisfies Omit<SignRequest, 'path'>;
+    const outcome = await children.run(file, {
+      ...LIMITS,
+      request,
+      async answer(given, childPath) {
+        const result = Value.Parse(Result, given);
+        if (result.kind === 'signed') await rename(`${childPath}-signed`, file.signedPath);
+        if (result.kind !== 'claim') return undefined;
+        const signature = coseSign(Buffer.from(result.claim, 'base64'), certificate);
+        return { signature: signature.toString('base64') };
+      },
+      mayContinue: (result) => Value.Parse(Result, result).kind === 'signed',
+    });
+    return signingOf(outcome);
+  };
+  return {
+    /** Readies a child for a file of this source, expected within a minute. */
+    prepare: children.prepare,
+    close: children.close,
+    /**
+     * Writes a signed copy of a video to `file.signedPath`.
+     * @throws for failures of the service; they may pass
+     */
+    sign: (file: VideoFile, origin: Origin): Promise<Signing> =>
+      observed(() => turns.run(file.source, undefined, () => signNow(file, origin))),
+  };
+}
+
+interface VideoFile {
+  path: string;
+  signedPath: string;
+  /** Who made it: the name of a connection. Different sources never share a child. */
+  source: string;
+}
+
+function signingOf(outcome: ChildOutcome): Signing {
+  switch (outcome.kind) {
+    case 'completed': {
+      const result = Value.Parse(Result, outcome.result);
+      if (result.kind === 'claim') throw new Error('the signing child wrote no file');
+      if (result.kind === 'signed') return result;
+      return { kind: 'unsigned', why: 'unsupported', cause: result.cause };
+    }
+    case 'out_of_memory':
+      return { kind: 'unsigned', why: 'too_large' };
+    case 'timed_out':
+      return { kind: 'unsigned', why: 'too_slow' };
+    case 'crashed':
+      throw new Error(`the signing child ended without a result: ${outcome.cause}`);
+    case 'aborted':
+      throw new Error('aborted');
+  }
+}
+
+/** Reports to the metrics and the trace, with the wait for a free child. */
+async function observed(sign: () => Promise<Signing>): Promise<Signing> {
+  const startedAt = performance.now();
+  let outcome: string = 'failed';
+  try {
+    const signing = await inSpan({ name: 'sign' }, sign);
+    outcome = signing.kind === 'signed' ? signing.kind : signing.why;
+    return signing;
+  } finally {
+    report('signing', { outcome, seconds: secondsSince(startedAt) });
+  }
+}

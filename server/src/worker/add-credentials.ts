@@ -1,0 +1,75 @@
+import { hash } from 'node:crypto';
+import type { Origin, Parent } from '../credentials/manifest.ts';
+import type { Signer } from '../credentials/signer.ts';
+import { VERSION } from '../kernel/version.ts';
+import type { Provider } from '../providers/provider.ts';
+import type { Credentials, Task } from '../tasks/task.ts';
+
+export interface CredentialsDeps {
+  signer: Pick<Signer, 'sign' | 'prepare'>;
+  /** Whether the manifest has the hash of the prompt. */
+  namesPrompt: boolean;
+  /** What becomes of a video that can't be signed for {@link RETRY_SECONDS}. */
+  onFailure: 'wait' | 'unsigned';
+}
+
+/** How long signing is tried again before the task is held, well before the provider's copy goes. */
+const RETRY_SECONDS = 300;
+
+/** Signing has failed for so long that the task waits for an operator. */
+export class NotSigned extends Error {
+  override name = 'NotSigned';
+}
+
+interface Output {
+  filePath: string;
+  sizeBytes: number;
+  sha256: string;
+}
+
+interface Deps {
+  credentials: CredentialsDeps | undefined;
+  providerOf(task: Task): Provider;
+}
+
+/**
+ * Signs a fetched output. What can't be signed is stored as it is, with a mark on its task.
+ * @throws for failures of the service, which may pass, and NotSigned when they last
+ */
+export async function addCredentials(
+  deps: Deps,
+  task: Task,
+  { signedPath, ...output }: Output & { signedPath: string },
+): Promise<Output & { credentials: Credentials }> {
+  const unsigned = (credentials: Credentials) => ({ ...output, credentials });
+  if (!deps.credentials) return unsigned({ kind: 'unsigned', why: 'off' });
+  const { signer, namesPrompt, onFailure } = deps.credentials;
+  const origin = originOf(deps, task, namesPrompt);
+  try {
+    const file = { path: output.filePath, signedPath, source: task.provider };
+    const signing = await signer.sign(file, origin);
+    if (signing.kind === 'unsigned') return unsigned(signing);
+    const { sizeBytes, sha256, parent } = signing;
+    return { filePath: signedPath, sizeBytes, sha256, credentials: signedBy(origin, parent) };
+  } catch (error) {
+    if (task.phase_seconds < RETRY_SECONDS) throw error;
+    if (onFailure === 'unsigned') return unsigned({ kind: 'unsigned', why: 'failed' });
+    throw new NotSigned(`the output could not be signed: ${error}`, { cause: error });
+  }
+}
+
+function originOf(deps: Deps, task: Task, namesPrompt: boolean): Origin {
+  const { drawsPatterns } = deps.providerOf(task).capabilities;
+  const { model, prompt } = task.request;
+  return {
+    source: drawsPatterns ? 'algorithmicMedia' : 'trainedAlgorithmicMedia',
+    model,
+    at: new Date(task.now_seconds * 1000).toISOString(),
+    version: VERSION,
+    promptHash: namesPrompt ? hash('sha256', prompt) : null,
+  };
+}
+
+function signedBy({ source, at }: Origin, parent: Parent): Credentials {
+  return { kind: 'signed', isModel: source === 'trainedAlgorithmicMedia', at, parent };
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import {
+  openVirtualEnvironment,
+  withoutPython,
+} from '../../../clients/python/test/virtual-environment.ts';
+import { frameSize } from '../../src/catalog/frame-size.ts';
+import { RESOLUTIONS } from '../../src/catalog/models.ts';
+import { certificatesIn } from '../../src/credentials/certificate.ts';
+import { allCertificates, openCertificate } from '../../src/credentials/certificates.ts';
+import { createSigner } from '../../src/credentials/signer.ts';
+import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
+import { VERIFY } from '../../src/operator/verbs/verify.ts';
+import { quiet } from '../database.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { makeVideo, type TestVideo } from './media-files.ts';
+import { imageBytes, openMediaFixture, videoBytes } from './media-fixture.ts';
+import { FRAMES, REFERENCES } from './refused-media.ts';
+
+const fixture = await openMediaFixture({ environment: { CONTENT_CREDENTIALS: 'on' } });
+const folder = await temporaryFolder();
+after(async () => {
+  await fixture.close();
+  await folder[Symbol.asyncDispose]();
+});
+const fileOf = (name: string) => path.join(folder.path, name);
+
+/** Makes a video and downloads it, as a client does. */
+async function download(name: string, body: object) {
+  const customer = await fixture.customer(1000);
+  const { body: accepted } = await customer.create(body);
+  const shown = await fixture.settled(accepted.id);
+  const { body: task } = await customer.task(accepted.id);
+  const bytes = Buffer.from(await (await fetch(task.output.video_url)).arrayBuffer());
+  await writeFile(fileOf(name), bytes);
+  return { id: task.id, bytes, facts: shown.output_facts };
+}
+
+function withFlippedBit(bytes: Buffer): Buffer {
+  const copy = Buffer.from(bytes);
+  const place = copy.indexOf('mdat') + 1000;
+  copy.writeUInt8(copy.readUInt8(place) ^ 1, place);
+  return copy;
+}
+
+function verify(name: string) {
+  const page = { limit: 1, after: undefined };
+  const work = VERIFY.verify.prepare({ file: fileOf(name) });
+  return work({ db: fixture.db, log: quiet, page }, { command: '', actor: '', reason: null });
+}
+
+test('a delivered video is known by its digest, and without it by its signature', async () => {
+  const { id, bytes, facts } = await download('video', { ...FRAMES, mode: 'text-to-video' });
+  const { at } = facts.credentials;
+  const signed = { kind: 'signed', isModel: false, at, parent: 'none' };
+  assert.deepEqual(facts.credentials, signed, 'the local renderer is no model');
+  const found = await verify('video');
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  assert.deepEqual([found.ok, found.sha256, found.stored?.task_id], [true, sha256, id]);
+  const longer = Buffer.concat([bytes, Buffer.from('\0\0\0\x08free', 'latin1')]);
+  await writeFile(fileOf('longer'), longer);
+  const { ok, stored, credentials } = await verify('longer');
+  assert.deepEqual([ok, stored], [true, null], 'a box for padding changes the digest only');
+  assert.ok(credentials && 'source' in credentials);
+  assert.deepEqual([credentials.is_ours, credentials.source], [true, 'algorithmicMedia']);
+  await writeFile(fileOf('changed'), withFlippedBit(bytes));
+  assert.deepEqual([(await verify('changed')).ok, (await verify('changed')).stored], [false, null]);
+  await writeFile(fileOf('other'), 'not a video');
+  assert.deepEqual((await verify('other')).credentials, null);
+});
+
+/** What the reader of another project (c2pa-python) says of files, with and without this root. */
+const READER = `
+import c2pa, json, sys
+root, *files = sys.argv[1:]
+trust = c2pa.Settings.from_json(json.dumps({"trust": {"user_anchors": open(root).read()}}))
+for context in (None, c2pa.Context(trust)):
+    for file in files:
+        with open(file, "rb") as stream:
+            report = json.loads(c2pa.Reader("video/mp4", stream, context=context).json())
+        active = report["manifests"][report["active_manifest"]]
+        actions = next(a["data"]["actions"] for a in active["assertions"] if "actions" in a["label"])
+        parents = [i.get("active_manifest") is not None for i in active.get("ingredients", [])]
+        print(report["validation_state"], actions[0]["action"], parents)
+`;
+
+/** Containers and codecs that providers deliver, and each size. */
+const DELIVERIES: TestVideo[] = [
+  ...RESOLUTIONS.map((resolution) => ({ ...frameSize(resolution, '16:9'), seconds: 0.5 })),
+  { audio: 'with', formatOptions: { movflags: 'faststart' } },
+  { audio: 'with', formatOptions: { movflags: 'frag_keyframe+empty_moov' } },
+  { codec: 'hevc' },
+  { codec: 'av1' },
+  { codec: 'vp9' },
+  { format: 'mov' },
+];
+
+test('an independent reader finds every signed video valid, and trusted by its root', {
+  skip: withoutPython,
+}, async () => {
+  const picture = fixture.host.serve('/picture', {
+    kind: 'bytes',
+    bytes: await imageBytes('png', 300, 300),
+  });
+  const clip = fixture.host.serve('/clip', {
+    kind: 'bytes',
+    bytes: await videoBytes({ width: 720, height: 480, seconds: 2 }),
+  });
+  await download('text', { ...FRAMES, mode: 'text-to-video' });
+  await download('image', { ...FRAMES, image_url: picture });
+  const references = { reference_video_urls: [clip], reference_video_durations: [2] };
+  await download('media', { ...REFERENCES, ...references });
+  const { db } = fixture;
+  const certificate = await openCertificate({ db, given: undefined, now: () => Date.now() });
+  const scratch = openScratchDirectory(fileOf('scratch'));
+  const signer = createSigner({ scratch, certificate: certificate.current });
+  const at = new Date().toISOString();
+  const origin = { source: 'trainedAlgorithmicMedia', model: 'm', at, version: '1' } as const;
+  const sign = async (from: string, to: string) => {
+    const file = { path: fileOf(from), signedPath: fileOf(to), source: 'x' };
+    const signing = await signer.sign(file, { ...origin, promptHash: null });
+    assert.equal(signing.kind, 'signed', from);
+  };
+  const names = ['text', 'image', 'media'];
+  for (const [i, video] of DELIVERIES.entries()) {
+    await makeVideo(fileOf(`plain-${i}`), video);
+    await sign(`plain-${i}`, `signed-${i}`);
+    names.push(`signed-${i}`);
+  }
+  await sign('signed-0', 'signed-twice');
+  await writeFile(fileOf('flipped'), withFlippedBit(await readFile(fileOf('signed-0'))));
+  await signer.close();
+  const [{ chain = '' } = {}] = await allCertificates(db);
+  await writeFile(fileOf('root.pem'), String(certificatesIn(chain)[1]));
+  await using python = await openVirtualEnvironment(['c2pa-python==0.38.1']);
+  const files = [...names, 'signed-twice', 'flipped'];
+  const report = await python.run('python', ['-c', READER, ...['root.pem', ...files].map(fileOf)]);
+  const said = (state: string) => [
+    ...names.map(() => `${state} c2pa.created []`),
+    `${state} c2pa.opened [True]`,
+    'Invalid c2pa.created []',
+  ];
+  assert.deepEqual(report.trim().split('\n'), [...said('Valid'), ...said('Trusted')]);
+});

@@ -29,6 +29,7 @@ import { instrumentedStorage, openStorage } from './storage/open-storage.ts';
 import { reservedOutputBytes } from './tasks/create/new-task.ts';
 import { createWaiting } from './tasks/waiting.ts';
 import { openWakeUps } from './tasks/wake-ups.ts';
+import { recentTimes } from './worker/job-times.ts';
 import { checkUnserved } from './worker/live-workers.ts';
 
 const MAINTAIN_SECONDS = 60;
@@ -189,7 +190,13 @@ async function openProviders(
     await Promise.all([...providers.values()].map((provider) => provider.stop?.()));
   });
   await checkUnserved(providers, { db, log });
-  const routing = createRouting({ db, log, providers, defaultConnection: config.provider });
+  const routing = createRouting({
+    db,
+    log,
+    providers,
+    defaultConnection: config.provider,
+    readTimes: () => recentTimes(db),
+  });
   await routing.follow(following.signal);
   return { providers, routing };
 }

@@ -56,7 +56,7 @@ export async function openTestApp(options: TestAppOptions = {}) {
     log: quiet,
     createWaitSeconds: 0,
     providerName: 'local',
-    routing: { connectionsFor: () => ['local'] },
+    routing: { connectionsFor: () => [{ connection: 'local' }] },
     providers: new Map(),
     waiting: createWaiting({ db, log: quiet }),
     clientHosts: { allow: new Set() },

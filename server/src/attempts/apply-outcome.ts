@@ -2,7 +2,7 @@ import { namedStatement, statement, type Transaction, together } from '../databa
 import { jsonText } from '../database/json-text.ts';
 import { RetryAlone, sharedWork } from '../database/shared-work.ts';
 import { reclaimLease } from '../tasks/lease.ts';
-import { notAccepted } from '../tasks/not-accepted.ts';
+import { type NextConnection, notAccepted } from '../tasks/not-accepted.ts';
 import type { FailureCode, Task } from '../tasks/task.ts';
 import { move, moveRows, type StepResult, Superseded } from '../tasks/transitions.ts';
 import type { Attempt, OutcomeSource } from './attempts.ts';
@@ -27,7 +27,7 @@ interface ReportedOutcome {
   cause: Record<string, unknown>;
   submitRetrySeconds: number;
   /** The connection to try next if this one certainly did not accept the job. */
-  next?: string | undefined;
+  next?: NextConnection | undefined;
 }
 
 /**

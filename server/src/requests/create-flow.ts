@@ -21,6 +21,7 @@ import {
   tryCreate,
 } from '../providers/circuit-breaker/outages.ts';
 import { TEST_PROVIDER } from '../providers/test-provider.ts';
+import type { Chosen } from '../routing/route.ts';
 import type { Routing } from '../routing/routing.ts';
 import { DiskFull, type FreeSpace } from '../storage/free-space.ts';
 import type { CreateDeps, Created } from '../tasks/create/create.ts';
@@ -52,7 +53,7 @@ export async function priceRequest(
   deps: PricingDeps,
   caller: Pick<Binding, 'accountId' | 'surface'>,
   body: GenerationRequest,
-): Promise<{ price: Price; request: GenerationRequest; connections: string[] }> {
+): Promise<{ price: Price; request: GenerationRequest; connections: Chosen[] }> {
   const request = withUploads(body, deps.publicUrl());
   const catalog = deps.catalog.current();
   const rules = { hosts: deps.clientHosts, catalog, at: new Date(deps.now()) };
@@ -70,8 +71,8 @@ function connectionsFor(
   { routing }: PricingDeps,
   { surface }: Pick<Binding, 'surface'>,
   request: GenerationRequest,
-): string[] {
-  if (surface === TEST_SURFACE) return [TEST_PROVIDER];
+): Chosen[] {
+  if (surface === TEST_SURFACE) return [{ connection: TEST_PROVIDER }];
   const connections = routing.connectionsFor(request);
   if (connections.length > 0) return connections;
   const { model, mode, resolution, duration } = request;
@@ -109,7 +110,7 @@ async function store(
   deps: CreateFlowDeps,
   { create }: CreateSurface,
   availability: Availability & CallerPause,
-  { connections, ...unrouted }: Omit<CheckedRequest, 'provider'> & { connections: string[] },
+  { connections, ...unrouted }: Omit<CheckedRequest, 'provider'> & { connections: Chosen[] },
 ): Promise<Created> {
   const { binding } = unrouted;
   throwSimulatedRefusal(unrouted);
@@ -117,7 +118,7 @@ async function store(
   const availabilityOf = async (name: string) =>
     name === defaultOf(deps, binding) ? availability : readAvailability(deps.db, name);
   const open = await firstOpen(deps.db, connections, availabilityOf);
-  const checked = { ...unrouted, provider: open.name };
+  const checked = { ...unrouted, provider: open.name, routeChoice: open.reason };
   const created = await createAt(deps.db, open, () =>
     createWithSpace(deps.space, checked, () => create(checked)),
   );
@@ -230,6 +231,8 @@ const TRIED_SECONDS = 2;
 
 interface OpenConnection {
   name: string;
+  /** Why the route chose it. */
+  reason: string | undefined;
   /** Whether this create is the one that tries the connection after an outage. */
   isTrying: boolean;
 }
@@ -241,17 +244,17 @@ interface OpenConnection {
  */
 async function firstOpen(
   db: Queryable,
-  names: string[],
+  connections: Chosen[],
   availabilityOf: (name: string) => Promise<Availability>,
 ): Promise<OpenConnection> {
   const waits: number[] = [];
-  for (const name of names) {
+  for (const { connection: name, reason } of connections) {
     const { creates_paused, paused, closed_seconds: seconds } = await availabilityOf(name);
     if (creates_paused) throw notTaken(PAUSED_SECONDS);
     if (paused) waits.push(PAUSED_SECONDS);
-    else if (seconds === null) return { name, isTrying: false };
+    else if (seconds === null) return { name, reason, isTrying: false };
     else if (seconds > 0) waits.push(Math.ceil(seconds));
-    else if (await tryCreate(db, name)) return { name, isTrying: true };
+    else if (await tryCreate(db, name)) return { name, reason, isTrying: true };
     else waits.push(TRIED_SECONDS);
   }
   throw notTaken(Math.min(...waits));

@@ -2,15 +2,27 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { requestOf } from '../../test/requests.ts';
-import { type Route, type RouteStep, stepsFor } from './route.ts';
+import { type Chosen, exploring, type Route, type RouteStep, stepsFor } from './route.ts';
 import { formatSteps, parseSteps } from './route-text.ts';
 
 const REQUEST = requestOf({ prompt: 'a lighthouse at dawn' });
 
 function connections(route: Route, changes = {}, random = () => 0.5): string[] {
-  const deps = { canServe: ({ connection }: RouteStep) => connection !== 'gone', random };
-  const steps = stepsFor(route, { ...REQUEST, ...changes }, deps);
-  return steps.map(({ connection }) => connection);
+  return chosen(route, changes, { random }).map(({ connection }) => connection);
+}
+
+function chosen(route: Route, changes: object, given: Partial<Parameters<typeof stepsFor>[2]>) {
+  return stepsFor(
+    route,
+    { ...REQUEST, ...changes },
+    {
+      canServe: ({ connection }) => connection !== 'gone',
+      costOf: () => undefined,
+      secondsOf: () => undefined,
+      random: () => 0.5,
+      ...given,
+    },
+  );
 }
 
 const inOrder = (...steps: RouteStep[]): Route => ({ choice: 'order', steps });
@@ -78,6 +90,87 @@ test('each connection of a route by weights is tried, whatever is drawn', async 
         'c',
       ]);
     }),
+  );
+});
+
+const LISTED = ['a', 'b', 'c', 'd', 'gone'].map((connection) => ({ connection }));
+
+const reasonsOf = (steps: Chosen[]) => steps.map(({ reason }) => reason);
+
+test('a route by price or time puts the lowest first, those not known last, and others as listed', () => {
+  const orders = [
+    ['price', {}, 'unknown at a', 'unknown at b', 'unknown at c', 'unknown at d'],
+    [
+      'price',
+      { b: [0.5, 'usd'], c: [0.42, 'usd'] },
+      '0.42 USD at c',
+      '0.5 USD at b',
+      'unknown at a',
+      'unknown at d',
+    ],
+    [
+      'price',
+      { a: [3, 'usd'], b: [2, 'cny'], c: [3, 'usd'], d: [0, 'usd'] },
+      '0 USD at d',
+      '3 USD at a',
+      '3 USD at c',
+      '2 CNY at b',
+    ],
+    ['time', {}, 'unknown at a', 'unknown at b', 'unknown at c', 'unknown at d'],
+    [
+      'time',
+      { a: 90.4, c: 48, d: 47.6 },
+      'p50 48 s at d',
+      'p50 48 s at c',
+      'p50 90 s at a',
+      'unknown at b',
+    ],
+  ] as const;
+  for (const [choice, known, ...expected] of orders) {
+    const of = ({ connection }: RouteStep) =>
+      Object.entries(known).find(([at]) => at === connection)?.[1];
+    const costOf = (step: RouteStep) => {
+      const found = of(step);
+      return Array.isArray(found) ? { amount: found[0], currency: found[1] } : undefined;
+    };
+    const secondsOf = (step: RouteStep) => of(step);
+    const steps = chosen({ choice, steps: LISTED }, {}, { costOf, secondsOf });
+    assert.deepEqual(
+      reasonsOf(steps),
+      expected.map((reason) => `${choice}: ${reason}`),
+    );
+  }
+});
+
+test('conditions and canaries hold in a route by price', () => {
+  const steps = [
+    { connection: 'dear' },
+    { connection: 'cheap', share: 10 },
+    { connection: 'other', resolutions: ['4k' as const] },
+  ];
+  const costOf = ({ connection }: RouteStep) => ({ amount: connection.length, currency: 'usd' });
+  const reasons = (draw: number) =>
+    reasonsOf(chosen({ choice: 'price', steps }, {}, { costOf, random: () => draw }));
+  assert.deepEqual(reasons(0.5), ['price: 4 USD at dear']);
+  assert.deepEqual(reasons(0.05), ['canary: 10 % at cheap', 'price: 4 USD at dear']);
+});
+
+test('one task in 50 begins at another connection than the fastest, each as often', () => {
+  const steps = LISTED.slice(0, 3).map((step) => ({ ...step, reason: `time: ${step.connection}` }));
+  const explored = (...draws: number[]) =>
+    reasonsOf(exploring(steps, () => draws.shift() ?? assert.fail('one draw too many')));
+  const usual = reasonsOf(steps);
+  assert.deepEqual(explored(0.02), usual);
+  assert.deepEqual(explored(0.0199, 0.49), ['time: b, explored', 'time: a', 'time: c']);
+  assert.deepEqual(explored(0, 0.5), ['time: c, explored', 'time: a', 'time: b']);
+  assert.deepEqual(
+    exploring([{ connection: 'only' }], () => 0),
+    [{ connection: 'only' }],
+  );
+  const canary = [{ connection: 'new', share: 5 }, ...steps];
+  assert.equal(
+    exploring(canary, () => 0),
+    canary,
   );
 });
 

@@ -16,30 +16,101 @@ export interface RouteStep {
   seconds?: { min: number; max: number };
 }
 
-/** `order`: the first step that takes jobs. `weights`: a step drawn at random for each task. */
+/**
+ * `order`: the first step that takes jobs. `weights`: a step drawn at random for each task. `price`:
+ * the cheapest for the request. `time`: the one whose jobs were the fastest of late.
+ */
+export const CHOICES = ['order', 'weights', 'price', 'time'] as const;
+
 export interface Route {
-  choice: 'order' | 'weights';
+  choice: (typeof CHOICES)[number];
   steps: RouteStep[];
 }
 
-/**
- * The steps that can make the video, in the order in which they are tried; may be empty.
- * @param deps.canServe whether the connection exists and its adapter can make the video
- * @param deps.random 0 (included) to 1, as Math.random
- */
+/** A step, and why it has its place, unless that follows from the route alone. */
+export interface Chosen extends RouteStep {
+  reason?: string;
+}
+
+/** What stands by each step for one request. */
+interface Choosing {
+  /** Whether the connection exists and its adapter can make the video. */
+  canServe(step: RouteStep): boolean;
+  /** undefined: it has no terms. */
+  costOf(step: RouteStep): { amount: number; currency: string } | undefined;
+  /** How long its jobs took of late; undefined: it had none. */
+  secondsOf(step: RouteStep): number | undefined;
+  /** 0 (included) to 1, as Math.random. */
+  random(): number;
+}
+
+/** The steps that can make the video, in the order in which they are tried; may be empty. */
 export function stepsFor(
   { choice, steps }: Route,
   request: GenerationRequest,
-  deps: { canServe(step: RouteStep): boolean; random(): number },
-): RouteStep[] {
+  deps: Choosing,
+): Chosen[] {
   const able = steps.filter((step) => meets(step, request) && deps.canServe(step));
   const regular = able.filter(({ share }) => share === undefined);
   if (regular.length === 0) return able; // canaries alone take all tasks
-  const canaries = able.filter(({ share }) => share !== undefined && deps.random() * 100 < share);
-  return [
-    ...canaries,
-    ...(choice === 'weights' ? shuffledByWeight(regular, deps.random) : regular),
-  ];
+  const canaries = able.flatMap((step): Chosen[] => {
+    const { share, connection } = step;
+    if (share === undefined || deps.random() * 100 >= share) return [];
+    return [{ ...step, reason: `canary: ${share} % at ${connection}` }];
+  });
+  return [...canaries, ...arranged(choice, regular, deps)];
+}
+
+/** A choice that only a newer program knows counts as `order`. */
+function arranged(choice: Route['choice'], steps: RouteStep[], deps: Choosing): Chosen[] {
+  if (choice === 'weights') return shuffledByWeight(steps, deps.random);
+  if (choice === 'price') return byPrice(steps, deps);
+  if (choice === 'time') return byTime(steps, deps);
+  return steps;
+}
+
+/** Amounts are compared in the currency of the first step that has terms. */
+function byPrice(steps: RouteStep[], { costOf }: Choosing): Chosen[] {
+  const currency = steps.map(costOf).find((cost) => cost !== undefined)?.currency;
+  return ranked('price', steps, (step) => {
+    const cost = costOf(step);
+    const rank = cost?.currency === currency ? cost?.amount : undefined;
+    return { rank, text: cost && `${cost.amount} ${cost.currency.toUpperCase()}` };
+  });
+}
+
+function byTime(steps: RouteStep[], { secondsOf }: Choosing): Chosen[] {
+  return ranked('time', steps, (step) => {
+    const rank = secondsOf(step);
+    return { rank, text: rank === undefined ? rank : `p50 ${Math.round(rank)} s` };
+  });
+}
+
+/** The lowest rank first. Steps without a rank are last, and those of one rank stay as listed. */
+function ranked(
+  choice: Route['choice'],
+  steps: RouteStep[],
+  estimateOf: (step: RouteStep) => { rank: number | undefined; text: string | undefined },
+): Chosen[] {
+  return steps
+    .map((step) => ({ step, ...estimateOf(step) }))
+    .sort((a, b) => (a.rank ?? Number.MAX_VALUE) - (b.rank ?? Number.MAX_VALUE))
+    .map(({ step, text = 'unknown' }) => {
+      return { ...step, reason: `${choice}: ${text} at ${step.connection}` };
+    });
+}
+
+/** How many tasks of a route by time begin elsewhere, so that a slow connection can recover. */
+const EXPLORED_SHARE = 1 / 50;
+
+/** Sometimes puts another step before the first one, unless that is a canary. */
+export function exploring(chosen: Chosen[], random: () => number): Chosen[] {
+  const [first, ...others] = chosen;
+  if (first?.share !== undefined || random() >= EXPLORED_SHARE) return chosen;
+  const explored = others[Math.floor(random() * others.length)];
+  if (!explored) return chosen;
+  const reason = `${explored.reason}, explored`;
+  return [{ ...explored, reason }, ...chosen.filter((step) => step !== explored)];
 }
 
 /** Whether a request meets the conditions of a step. */

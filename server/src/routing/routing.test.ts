@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createTestDatabase, quiet } from '../../test/database.ts';
+import { recordingLog } from '../../test/recording-log.ts';
 import { requestOf } from '../../test/requests.ts';
-import { scriptedProvider } from '../../test/task-fixtures.ts';
+import { scriptedProvider, sql } from '../../test/task-fixtures.ts';
 import type { HostedProvider } from '../providers/provider.ts';
+import type { Route } from './route.ts';
 import { createRouting } from './routing.ts';
 import { deleteRoute, saveRoute } from './stored-routes.ts';
+import { saveTerms } from './terms.ts';
 
 const database = await createTestDatabase();
 const { db } = database;
@@ -16,21 +19,27 @@ const REQUEST = requestOf({ prompt: 'a lighthouse at dawn', model: 'video-2.0' }
 /** Can make videos with its own id of the model, and with those of its app. */
 const canServe: NonNullable<HostedProvider['canServe']> = (_, id) => id?.startsWith('app/') ?? true;
 
-async function routingWith(defaultConnection: string, names: string[]) {
+async function routingWith(
+  defaultConnection: string,
+  names: string[],
+  given: Partial<Parameters<typeof createRouting>[0]> = {},
+) {
   const provider = (name: string): HostedProvider => ({
     ...scriptedProvider({}),
     name,
     canServe,
   });
   const providers = new Map(names.map((name) => [name, provider(name)]));
-  const routing = createRouting({ db, log: quiet, providers, defaultConnection });
+  const readTimes = async () => [];
+  const deps = { db, log: quiet, providers, defaultConnection, readTimes, ...given };
+  const routing = createRouting(deps);
   await routing.follow(AbortSignal.abort());
   return routing;
 }
 
 test('a task of a model without a route stays with its connection, whatever PROVIDER is now', async () => {
   const routing = await routingWith('new', ['old', 'new']);
-  assert.deepEqual(routing.connectionsFor(REQUEST), ['new']);
+  assert.deepEqual(routing.connectionsFor(REQUEST), [{ connection: 'new' }]);
   assert.equal(routing.next(REQUEST, ['old']), undefined);
 });
 
@@ -38,9 +47,9 @@ test('a task goes on by the route as it is now, and stays where it is without on
   const steps = [{ connection: 'a', share: 50 }, { connection: 'gone' }, { connection: 'b' }];
   await db.transaction((tx) => saveRoute(tx, { model: 'video-2.0', choice: 'order', steps }));
   const routing = await routingWith('old', ['old', 'a', 'b']);
-  assert.equal(routing.next(REQUEST, ['old']), 'b');
+  assert.equal(routing.next(REQUEST, ['old'])?.connection, 'b');
   assert.deepEqual(routing.usualConnectionsFor(REQUEST), ['b'], 'without its canary');
-  assert.equal(routing.next(REQUEST, ['a']), 'b');
+  assert.equal(routing.next(REQUEST, ['a'])?.connection, 'b');
   assert.equal(
     routing.next(REQUEST, ['b']),
     undefined,
@@ -59,4 +68,72 @@ test('an id of the model that the connection can’t serve is not sent, whenever
   };
   assert.equal(await modelIdBy('app/pro'), 'app/pro');
   assert.equal(await modelIdBy('other-app/pro'), undefined);
+});
+
+const A_AND_B = [{ connection: 'a' }, { connection: 'b' }];
+
+async function setRoute(choice: Route['choice']): Promise<void> {
+  await db.transaction((tx) => saveRoute(tx, { model: 'video-2.0', choice, steps: A_AND_B }));
+}
+
+test('a route by price follows the terms that hold now, with reference videos too', async () => {
+  const newTerms = {
+    connection: 'a',
+    model: 'video-2.0',
+    resolution: '720p',
+    price: '0.07',
+    reference_price: '0.01' as string | null,
+    currency: 'usd',
+    from: undefined as Date | undefined,
+  };
+  const tomorrow = new Date(Date.now() + 86_400_000);
+  for (const one of [
+    newTerms,
+    { ...newTerms, connection: 'b', price: '0.06', reference_price: null },
+    { ...newTerms, price: '0.01', from: tomorrow },
+    { ...newTerms, connection: 'b', price: '9', resolution: '4k' },
+  ]) {
+    await db.transaction((tx) => saveTerms(tx, one));
+  }
+  await setRoute('price');
+  const routing = await routingWith('a', ['a', 'b']);
+  const reasons = (changes: object) =>
+    routing.connectionsFor({ ...REQUEST, ...changes }).map(({ reason }) => reason);
+  assert.deepEqual(reasons({ duration: 6 }), ['price: 0.36 USD at b', 'price: 0.42 USD at a']);
+  assert.deepEqual(reasons({ duration: 6, reference_video_durations: [3, 3] }), [
+    'price: 0.12 USD at a',
+    'price: 0.36 USD at b',
+  ]);
+  assert.deepEqual(reasons({ resolution: '4k' }), ['price: 45 USD at b', 'price: unknown at a']);
+  assert.equal(routing.next({ ...REQUEST, duration: 6 }, ['b'])?.reason, 'price: 0.42 USD at a');
+});
+
+test('a route by time follows the times of jobs of its model and resolution, and explores', async () => {
+  await setRoute('time');
+  const kind = { model: 'video-2.0', resolution: '720p' };
+  const times = [
+    { ...kind, connection: 'a', seconds: 90 },
+    { ...kind, connection: 'b', seconds: 48 },
+    { ...kind, connection: 'a', resolution: '4k', seconds: 1 },
+  ];
+  let draw = 0.5;
+  const given = { readTimes: async () => times, random: () => draw };
+  const routing = await routingWith('a', ['a', 'b'], given);
+  const reasons = () => routing.connectionsFor(REQUEST).map(({ reason }) => reason);
+  assert.deepEqual(reasons(), ['time: p50 48 s at b', 'time: p50 90 s at a']);
+  draw = 0;
+  assert.deepEqual(reasons(), ['time: p50 90 s at a, explored', 'time: p50 48 s at b']);
+  assert.equal(routing.next(REQUEST, [])?.connection, 'b', 'only creates explore');
+});
+
+test('a choice of a newer version counts as the order of the steps, and is logged once', async () => {
+  await sql(db, 'alter table routes drop constraint routes_choice_check');
+  await setRoute('order');
+  await sql(db, `update routes set choice = 'by moonlight'`);
+  const { log, lines } = recordingLog();
+  const routing = await routingWith('a', ['a', 'b'], { log });
+  await routing.follow(AbortSignal.abort());
+  assert.deepEqual(routing.connectionsFor(REQUEST), A_AND_B);
+  assert.equal(lines.length, 1);
+  assert.match(lines.join(), /by moonlight/);
 });

@@ -6,10 +6,33 @@ import type { Database } from '../database/database.ts';
 import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
 import type { HostedProvider } from '../providers/provider.ts';
-import { meets, type Route, type RouteStep, stepsFor } from './route.ts';
-import { listRoutes } from './stored-routes.ts';
+import {
+  CHOICES,
+  type Chosen,
+  exploring,
+  meets,
+  type Route,
+  type RouteStep,
+  stepsFor,
+} from './route.ts';
+import { listRoutes, type StoredRoute } from './stored-routes.ts';
+import { costBy, currentTerms, type Terms } from './terms.ts';
 
 const FOLLOW_SECONDS = 1;
+const LEARN_SECONDS = 30;
+
+/** A connection's median time of the last hour from the acceptance to the end of a job. */
+export interface RecentTime {
+  connection: string;
+  model: string;
+  resolution: string;
+  seconds: number;
+}
+
+type Kind = Omit<RecentTime, 'seconds'>;
+
+const kindOf = ({ connection, model, resolution }: Kind) =>
+  [connection, model, resolution].join(' ');
 
 const UNROUTED: Route = { choice: 'order', steps: [] };
 
@@ -23,12 +46,31 @@ export function createRouting(deps: {
   providers: ReadonlyMap<string, HostedProvider>;
   /** The connection PROVIDER, which takes the tasks of models without a route. */
   defaultConnection: string;
+  readTimes(): Promise<RecentTime[]>;
+  random?(): number;
 }) {
-  const { db, log, providers } = deps;
+  const { db, log, providers, random = Math.random } = deps;
   const byDefault: Route = { choice: 'order', steps: [{ connection: deps.defaultConnection }] };
   let routes = new Map<string, Route>();
+  let terms: ReadonlyMap<string, Terms> = new Map();
+  let times: ReadonlyMap<string, RecentTime> = new Map();
+  const unknown = new Set<string>();
+  const warnOf = ({ model, choice }: StoredRoute) => {
+    if (CHOICES.includes(choice) || unknown.has(`${model} ${choice}`)) return;
+    unknown.add(`${model} ${choice}`);
+    log.warn({ model, choice }, 'a route has a choice of a newer version: its steps go in order');
+  };
+  const chooses = (choice: Route['choice'], among: Iterable<Route>) =>
+    [...among].some((route) => route.choice === choice);
+  // The terms are read first: a new route by price must not begin without them.
   const refresh = async () => {
-    routes = new Map((await listRoutes(db)).map((route) => [route.model, route]));
+    const stored = await listRoutes(db);
+    if (chooses('price', stored)) terms = byKind(await currentTerms(db));
+    stored.forEach(warnOf);
+    routes = new Map(stored.map((route) => [route.model, route]));
+  };
+  const learn = async () => {
+    if (chooses('time', routes.values())) times = byKind(await deps.readTimes());
   };
   const routeOf = (model: string) => routes.get(model) ?? byDefault;
   const canServe = (request: GenerationRequest) => {
@@ -37,34 +79,48 @@ export function createRouting(deps: {
       return provider !== undefined && (provider.canServe?.(request, modelId) ?? true);
     };
   };
+  const choosing = (request: GenerationRequest) => {
+    const kind = ({ connection }: RouteStep) => kindOf({ ...request, connection });
+    return {
+      canServe: canServe(request),
+      costOf(step: RouteStep) {
+        const found = terms.get(kind(step));
+        return found && costBy(found, request);
+      },
+      secondsOf: (step: RouteStep) => times.get(kind(step))?.seconds,
+      random,
+    };
+  };
   return {
     /** Reads the routes at once and then each second, until the signal aborts. */
     async follow(signal: AbortSignal) {
       await refresh();
+      await learn();
       startInterval(FOLLOW_SECONDS, { name: 'following routes', log, signal }, refresh);
+      startInterval(LEARN_SECONDS, { name: 'learning times of jobs', log, signal }, learn);
     },
-    /** The names of the connections that can make the video, the first to try first. */
-    connectionsFor(request: GenerationRequest): string[] {
-      const choice = { canServe: canServe(request), random: Math.random };
-      return namesOf(stepsFor(routeOf(request.model), request, choice));
+    /** The connections that can make the video, the first to try first. */
+    connectionsFor(request: GenerationRequest): Chosen[] {
+      const route = routeOf(request.model);
+      const chosen = stepsFor(route, request, choosing(request));
+      return route.choice === 'time' ? exploring(chosen, random) : chosen;
     },
     /** The same in the order of the steps: nothing is drawn, and canaries are a last resort. */
     usualConnectionsFor(request: GenerationRequest): string[] {
-      const { steps } = routeOf(request.model);
-      const inOrder: Route = { choice: 'order', steps };
-      return namesOf(stepsFor(inOrder, request, { canServe: canServe(request), random: () => 1 }));
+      const inOrder: Route = { ...routeOf(request.model), choice: 'order' };
+      const steps = stepsFor(inOrder, request, { ...choosing(request), random: () => 1 });
+      return steps.map(({ connection }) => connection);
     },
     /**
      * The next connection for a task that none of `tried` accepted. Undefined if there is none, or
      * if the model has no route: the task then stays where it is, even if PROVIDER was changed.
      */
-    next(request: GenerationRequest, tried: readonly string[]): string | undefined {
+    next(request: GenerationRequest, tried: readonly string[]): Chosen | undefined {
       const { choice, steps } = routes.get(request.model) ?? UNROUTED;
       const regular = steps.filter(
         ({ connection, share }) => share === undefined && !tried.includes(connection),
       );
-      const rest = { canServe: canServe(request), random: Math.random };
-      return stepsFor({ choice, steps: regular }, request, rest)[0]?.connection;
+      return stepsFor({ choice, steps: regular }, request, choosing(request))[0];
     },
     /**
      * The provider's own id of the model; undefined: the one that the adapter knows. If the route
@@ -80,6 +136,6 @@ export function createRouting(deps: {
   };
 }
 
-function namesOf(steps: RouteStep[]): string[] {
-  return [...new Set(steps.map(({ connection }) => connection))];
+function byKind<Row extends Kind>(rows: Row[]): ReadonlyMap<string, Row> {
+  return new Map(rows.map((row) => [kindOf(row), row]));
 }

@@ -1,3 +1,4 @@
+import { type PricedRequest, secondsOf } from '../catalog/price.ts';
 import { namedStatement, query, type Transaction } from '../database/database.ts';
 
 /** What a connection charges for each second of a model's videos. Prices are exact decimals. */
@@ -22,6 +23,25 @@ export const listTerms = query<[], Terms>(
   'terms_list',
   `select ${COLUMNS} from terms order by connection, model, resolution, ${NEWEST_TERMS}`,
 );
+
+export const currentTerms = query<[], Terms>(
+  'terms_current',
+  `select distinct on (connection, model, resolution) ${COLUMNS} from terms
+   where holds_from <= clock_now() order by connection, model, resolution, ${NEWEST_TERMS}`,
+);
+
+/** What a request is expected to cost; rounded, since only lists of costs must be exact. */
+export function costBy(
+  { price, reference_price: referencePrice, currency }: Terms,
+  request: PricedRequest,
+): { amount: number; currency: string } {
+  const { output, reference } = secondsOf(request);
+  const isReferenced = referencePrice !== null && reference > 0;
+  const amount = isReferenced
+    ? (output + reference) * Number(referencePrice)
+    : output * Number(price);
+  return { amount: Number(amount.toPrecision(12)), currency };
+}
 
 const SAVE = namedStatement(
   'terms_save',

@@ -7,7 +7,7 @@ import { endPause, pause } from '../providers/circuit-breaker/pauses.ts';
 
 const website = await openTestWebsite({
   routing: {
-    connectionsFor: () => ['local'],
+    connectionsFor: () => [{ connection: 'local' }],
     usualConnectionsFor: ({ model, resolution }: GenerationRequest) => {
       if (model === 'video-2.0-mini') return [];
       return resolution === '1080p' ? ['fal'] : ['ark', 'fal'];

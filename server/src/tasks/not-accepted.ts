@@ -33,6 +33,13 @@ const RELEASE_KEY = statement(
    where account_id = $1 and surface = $2 and key = $3 and task_id = $4`,
 );
 
+/** The connection of a route that is tried next. */
+export interface NextConnection {
+  connection: string;
+  /** Why the route chose it, for operators. */
+  reason?: string;
+}
+
 /** Cap on a provider's Retry-After. */
 const MAX_WAIT_SECONDS = 300;
 
@@ -64,7 +71,7 @@ export async function notAccepted(
     cause: Record<string, unknown>;
     retryAfterSeconds?: number | undefined;
     /** The connection to try next, unless the task was held; undefined: all were tried. */
-    next?: string | undefined;
+    next?: NextConnection | undefined;
   },
 ): Promise<StepResult> {
   const lock = await lockRefused(tx, task);
@@ -105,7 +112,7 @@ const NEXT = statement(
    history as (
      insert into task_history (task_id, phase, cause) select id, phase, $4::jsonb from moved
      where not exists (select from task_history h
-       where h.task_id = moved.id and h.cause = $4::jsonb))
+       where h.task_id = moved.id and h.cause - 'choice' = $4::jsonb - 'choice'))
    select ${TASK_FIELDS} from moved`,
 );
 
@@ -113,10 +120,10 @@ const NEXT = statement(
 async function tryNext(
   tx: Transaction,
   task: Task,
-  next: string,
+  { connection: next, reason: choice }: NextConnection,
   cause: Record<string, unknown>,
 ): Promise<Task> {
-  const why = jsonText({ ...cause, connection: task.provider, next });
+  const why = jsonText({ ...cause, connection: task.provider, next, choice });
   const [moved] = await tx.query<Task>(NEXT, [task.id, task.lease, next, why]);
   if (!moved) throw superseded(task);
   return moved;
@@ -166,7 +173,7 @@ export async function awaitProvider(
     by: 'operator' | 'outage';
     seconds: number;
     submitRetrySeconds: number;
-    next?: string | undefined;
+    next?: NextConnection | undefined;
     what?: 'provider' | 'moderation';
   },
 ): Promise<StepResult> {

@@ -115,7 +115,10 @@ const MOVE = statement(
      from given
      where tasks.id = any($1) and tasks.id = given.id and tasks.phase = given."from"
        and tasks.lease = given.lease
-     returning ${TASK_COLUMNS}, given.cause as move_cause),
+     returning ${TASK_COLUMNS},
+       case when given."to" = 'submitting' and tasks.route_choice is not null
+         then coalesce(given.cause, '{}') || jsonb_build_object('choice', tasks.route_choice)
+         else given.cause end as move_cause),
    history as (
      insert into task_history (task_id, phase, cause) select id, phase, move_cause from moved),
    ${EVENTS_OF_MOVED}

@@ -2,11 +2,20 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { quiet } from '../../test/database.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
-import { claim, claimTask, makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
+import {
+  claim,
+  claimTask,
+  makeSubmittingTask,
+  makeTask,
+  openTaskFixture,
+  REQUEST,
+  recordAccepted,
+  sql,
+} from '../../test/task-fixtures.ts';
 import { forgetFutureRequests } from '../accounts/admission.ts';
-import { LEASE_SECONDS, postpone } from '../tasks/transitions.ts';
+import { LEASE_SECONDS, moveNow, postpone } from '../tasks/transitions.ts';
 import { repairClockJump } from './clock-jump.ts';
-import { type JobOf, openJobTimes } from './job-times.ts';
+import { type JobOf, openJobTimes, recentTimes } from './job-times.ts';
 
 const HOUR = 3600;
 
@@ -123,4 +132,29 @@ test('processes that learn at the same time lose nothing', async () => {
   processes[0]?.expected(jobOf('shared'));
   await processes[0]?.exchange();
   assert.equal(processes[0]?.expected(jobOf('shared'))?.jobs, 4);
+});
+
+test('the recent time of a connection is the median of its jobs of the last hour', async () => {
+  for (const [seconds, minutesAgo] of [
+    [90, 1],
+    [40, 2],
+    [48, 3],
+    [5, 61],
+  ] as const) {
+    const { task } = await makeSubmittingTask(fixture);
+    await recordAccepted(db, task.id);
+    const generating = await moveNow(db, task, { to: 'generating' });
+    await moveNow(db, generating, { to: 'archiving' });
+    await sql(
+      db,
+      `with ended as (update task_history set at = at + $2 * interval '1 second'
+         where task_id = $1 and phase = 'archiving')
+       update tasks set created_at = created_at - $3 * interval '1 minute' where id = $1`,
+      [task.id, seconds, minutesAgo],
+    );
+  }
+  const [{ seconds = 0, ...kind } = {}, ...others] = await recentTimes(db);
+  const { model, resolution } = REQUEST;
+  assert.deepEqual([kind, others], [{ connection: 'scripted', model, resolution }, []]);
+  assert.equal(Math.round(seconds), 48);
 });

@@ -1,5 +1,7 @@
 import { type Database, namedStatement, query, statement } from '../database/database.ts';
 import { evictOldest } from '../kernel/evict-oldest.ts';
+import { TEST_SURFACE } from '../ledger/transfer.ts';
+import type { RecentTime } from '../routing/routing.ts';
 import type { Task } from '../tasks/task.ts';
 
 /** How long jobs of one kind take, in seconds from the acceptance. */
@@ -68,6 +70,26 @@ export const usualTimes = query<[], UsualTime>(
      (sum(mean_seconds * jobs) / sum(jobs))::float8 as "meanSeconds"
    from job_times where jobs > 0 group by provider, model, resolution
    having sum(jobs) >= ${FEWEST_JOBS}`,
+);
+
+/** The most tasks whose times are looked at. */
+const RECENT_TASKS = 5000;
+
+export const recentTimes = query<[], RecentTime>(
+  'job_times_recent',
+  `with recent as materialized (
+     select id, provider, request->>'model' as model, request->>'resolution' as resolution,
+       accepted_at from tasks
+     where created_at > (select clock_now()) - interval '1 hour' and surface <> '${TEST_SURFACE}'
+       and phase in ('archiving', 'completed')
+     order by created_at desc limit ${RECENT_TASKS})
+   select provider as connection, model, resolution,
+     percentile_cont(0.5) within group (order by extract(epoch from ended_at - accepted_at)::float8)
+       as seconds
+   from recent cross join lateral (
+     select min(at) as ended_at from task_history h
+     where h.task_id = recent.id and h.phase = 'archiving' offset 0) ended
+   where ended_at > accepted_at group by provider, model, resolution`,
 );
 
 export type JobTimes = ReturnType<typeof openJobTimes>;

@@ -48,6 +48,7 @@ interface Round {
 async function submitAlong(task: Task, replies: Record<string, Reply>): Promise<Round> {
   const names = Object.keys(replies);
   const submits: string[] = [];
+  let draws = 0;
   const providerOf = ({ provider: name }: Task): Provider => {
     const submit: Provider['submit'] = async ({ attemptId }) => {
       submits.push(name);
@@ -68,7 +69,10 @@ async function submitAlong(task: Task, replies: Record<string, Reply>): Promise<
     providerOf,
     breaker: { enter },
     routing: {
-      next: (_, tried) => names.find((name) => !tried.includes(name)),
+      next(_, tried) {
+        const connection = names.find((name) => !tried.includes(name));
+        return connection === undefined ? undefined : { connection, reason: `draw ${draws++}` };
+      },
       modelIdOf: (_, name) => `model-of-${name}`,
     },
   };
@@ -192,7 +196,7 @@ test('a held task whose sender learns late that it was refused is refunded, not 
     };
     const deps = {
       ...submitDeps(fixture, { ...scriptedProvider({ submit: holdsMeanwhile }), name: 'a' }),
-      routing: { next: () => 'b', modelIdOf: () => undefined },
+      routing: { next: () => ({ connection: 'b' }), modelIdOf: () => undefined },
     };
     await submitTask(deps, task);
     assert.ok(isHeld);

@@ -16,7 +16,7 @@ import type { Moderation } from '../moderation/moderate.ts';
 import type { ProviderBreaker } from '../providers/circuit-breaker/breaker.ts';
 import type { Provider, SubmitOutcome } from '../providers/provider.ts';
 import type { Routing } from '../routing/routing.ts';
-import { awaitProvider, notAccepted } from '../tasks/not-accepted.ts';
+import { awaitProvider, type NextConnection, notAccepted } from '../tasks/not-accepted.ts';
 import type { Task } from '../tasks/task.ts';
 import { type StepResult, Superseded } from '../tasks/transitions.ts';
 
@@ -63,7 +63,7 @@ export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<Step
 }
 
 /** Where the task goes if its connection does not accept it; never for a task of a test key. */
-function nextFor({ routing }: SubmitStepDeps, task: Task): string | undefined {
+function nextFor({ routing }: SubmitStepDeps, task: Task): NextConnection | undefined {
   if (task.surface === TEST_SURFACE) return undefined;
   return routing.next(task.request, [...(task.route_tried ?? []), task.provider]);
 }

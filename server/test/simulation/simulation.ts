@@ -137,7 +137,10 @@ export function stepDepsOf(simulation: Simulation, process: Process & { db: Data
     credentials: undefined,
     providerOf: (task) => providerFor(providers, task),
     routing: {
-      next: (_, tried) => namesOf(simulation.route).find((name) => !tried.includes(name)),
+      next(_, tried) {
+        const connection = namesOf(simulation.route).find((name) => !tried.includes(name));
+        return connection === undefined ? undefined : { connection };
+      },
       modelIdOf: () => undefined,
     },
     monotonic: process.nowMs,

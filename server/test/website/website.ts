@@ -66,7 +66,10 @@ export async function openTestWebsite(
     signupCredits: 0,
     isMailLogged: false,
     issuers: new Map(),
-    routing: { connectionsFor: () => ['local'], usualConnectionsFor: () => ['local'] },
+    routing: {
+      connectionsFor: () => [{ connection: 'local' }],
+      usualConnectionsFor: () => ['local'],
+    },
     sendMail: async (mail: TestWebsite['outbox'][number]) => {
       outbox.push(mail);
       return true;

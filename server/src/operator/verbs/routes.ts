@@ -3,6 +3,7 @@ import type { Queryable } from '../../database/database.ts';
 import { Refusal } from '../../kernel/errors.ts';
 import { PROVIDER_NAMES } from '../../providers/registry.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
+import { CHOICES } from '../../routing/route.ts';
 import { formatSteps, parseSteps } from '../../routing/route-text.ts';
 import { deleteRoute, listRoutes, saveRoute } from '../../routing/stored-routes.ts';
 import { runningConnections } from '../../worker/live-workers.ts';
@@ -54,8 +55,9 @@ export const ROUTES = {
       steps: orNone(STEPS),
       choice: optional(
         choiceOf(
-          'order: the first that takes jobs. weights: drawn for each task. Left out: as before.',
-          ['order', 'weights'],
+          'order: the first that takes jobs. weights: drawn for each task. price: the cheapest by ' +
+            'your terms. time: the fastest of the last hour. Left out: as before.',
+          CHOICES,
         ),
       ),
     },

@@ -40,6 +40,8 @@ export interface CheckedRequest {
   price: Price;
   /** The name of the connection that is tried first. */
   provider: string;
+  /** Why its route chose it, for operators. */
+  routeChoice?: string | undefined;
 }
 
 export interface NewTask extends CheckedRequest {
@@ -66,17 +68,18 @@ const INSERT = namedStatement(
   'task_insert',
   `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
      promotional_credits, price_version, provider, traceparent, request_id, api_key_id, wait_until,
-     announced_at, due_at)
+     announced_at, due_at, route_choice)
    select id, account_id, surface, idempotency_key, 'reserved', request::jsonb, seed, credits,
      promotional_credits, price_version, provider, traceparent, request_id, api_key_id,
      clock_now() + :waitSeconds::float8 * interval '1 second',
-     case when :waitSeconds = 0 then clock_now() end, clock_now()
+     case when :waitSeconds = 0 then clock_now() end, clock_now(), route_choice
    from unnest(:ids::text[], :accountIds::text[], :surfaces::text[], :idempotencyKeys::text[],
        :requests::text[], :seeds::bigint[], :credits::integer[], :promotionalCredits::integer[],
        :priceVersions::integer[], :traceparents::text[], :requestIds::text[],
-       :apiKeyIds::text[], :providers::text[])
+       :apiKeyIds::text[], :providers::text[], :routeChoices::text[])
      as created (id, account_id, surface, idempotency_key, request, seed, credits,
-       promotional_credits, price_version, traceparent, request_id, api_key_id, provider)
+       promotional_credits, price_version, traceparent, request_id, api_key_id, provider,
+       route_choice)
    returning ${TASK_COLUMNS}`,
 );
 
@@ -103,6 +106,7 @@ export async function insertTasks(
     requestIds: tasks.map(({ binding }) => binding.requestId ?? null),
     apiKeyIds: tasks.map(({ binding }) => binding.apiKey?.id ?? null),
     providers: tasks.map(({ provider }) => provider),
+    routeChoices: tasks.map(({ routeChoice }) => routeChoice ?? null),
     waitSeconds: deps.createWaitSeconds,
   });
   const rows = await tx.query<Task>(INSERT, values);

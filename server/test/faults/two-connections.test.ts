@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { audit } from '../../src/operator/audit.ts';
 import { showTask } from '../../src/operator/listings/task-records.ts';
 import { saveRoute } from '../../src/routing/stored-routes.ts';
@@ -36,14 +36,14 @@ async function openTwoConnections(cleanup: AsyncDisposableStack) {
   };
 }
 
-test('while one of two connections is down, busy or loses responses, no create is refused, no task lost or made twice', async (t) => {
-  const cleanup = new AsyncDisposableStack(); // the last first
-  t.after(() => cleanup.disposeAsync());
-  const two = await openTwoConnections(cleanup);
-  const { db, second } = two;
-  let { first } = two;
-  cleanup.defer(() => first.kill());
+const cleanup = new AsyncDisposableStack(); // the last first
+after(() => cleanup.disposeAsync());
+const two = await openTwoConnections(cleanup);
+const { db, second } = two;
+let { first } = two;
+cleanup.defer(() => first.kill());
 
+test('while one of two connections is down, busy or loses responses, no create is refused, no task lost or made twice', async (t) => {
   await first.kill();
   const earlier = await two.customer();
   await until(async () => (await create(earlier, 'the route is known')).status === 202);
@@ -52,12 +52,12 @@ test('while one of two connections is down, busy or loses responses, no create i
   first = await two.restartFirst();
 
   await first.plan({ faults: [{ kind: 'refuse', status: 429 }], times: 1000 });
-  await reopen(db);
+  await reopen();
   assert.deepEqual(await createMany(await two.customer(), 'busy'), { 202: CREATES });
   assert.ok((await two.attempts('rejected')) > 0, 'some tasks moved on');
   await first.clearPlans();
 
-  await reopen(db);
+  await reopen();
   await first.plan({ faults: [{ kind: 'drop_after_accepting' }], match: 'is lost', times: 1000 });
   const promptOf = (i: number) => `its response ${i % LOST_EACH === 0 ? 'is lost' : 'arrives'}`;
   const statuses = await createMany(await two.customer(), 'lossy', promptOf);
@@ -79,11 +79,8 @@ test('while one of two connections is down, busy or loses responses, no create i
   assert.deepEqual(await audit(db), { ok: true, problems: [] });
 });
 
-test('the history says why a route by price chose each connection, and its customer reads nothing of it', async (t) => {
-  const cleanup = new AsyncDisposableStack();
-  t.after(() => cleanup.disposeAsync());
-  const { db, first, second, customer } = await openTwoConnections(cleanup);
-  cleanup.defer(() => first.kill());
+test('the history says why a route by price chose each connection, and its customer reads nothing of it', async () => {
+  await reopen();
   const { model, resolution } = SMALLEST;
   await db.transaction(async (tx) => {
     const terms = { model, resolution, reference_price: null, currency: 'usd', from: undefined };
@@ -92,11 +89,13 @@ test('the history says why a route by price chose each connection, and its custo
     const steps = [{ connection: 'ark' }, { connection: 'second' }];
     await saveRoute(tx, { model, choice: 'price', steps });
   });
-  const caller = await customer();
+  const caller = await two.customer();
   const choices = async () => {
     const { body } = await create(caller, 'the cheapest');
-    assert.doesNotMatch(JSON.stringify(await caller.task(body.task_id)), /USD|second/);
-    const { history } = await showTask(db, body.task_id);
+    const { body: seen } = await caller.task(body.id);
+    assert.equal(seen.id, body.id);
+    assert.doesNotMatch(JSON.stringify(seen), /USD|second/);
+    const { history } = await showTask(db, body.id);
     return history.flatMap(({ cause }) => (cause as { choice?: string } | null)?.choice ?? []);
   };
   await until(choices, (found) => found.join() === 'price: 0.04 USD at second');
@@ -105,7 +104,7 @@ test('the history says why a route by price chose each connection, and its custo
 });
 
 /** Ends the wait after an outage, so that the connection is tried at once. */
-async function reopen(db: Parameters<typeof sql>[0]): Promise<void> {
+async function reopen(): Promise<void> {
   await sql(db, 'delete from provider_outages');
 }
 

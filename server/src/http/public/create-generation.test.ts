@@ -251,7 +251,8 @@ test('a quote has the checks of a create before its body, and needs no Idempoten
 
 test('neither a quote nor a create takes a request that no connection can make', async () => {
   const served = api.deps.routing.connectionsFor;
-  api.deps.routing.connectionsFor = ({ resolution }) => (resolution === '480p' ? ['local'] : []);
+  api.deps.routing.connectionsFor = ({ resolution }) =>
+    resolution === '480p' ? [{ connection: 'local' }] : [];
   try {
     const body = { prompt: 'a lighthouse', resolution: '720p' };
     const create = await customer.create(body);

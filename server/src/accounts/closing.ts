@@ -9,6 +9,9 @@ import {
 } from '../database/database.ts';
 import { enableAccount, lockAccount } from './accounts.ts';
 
+// An account that its owner deletes is first closed, which a sign-in undoes for seven days. Then its
+// deletion begins: an erasure, as soon as no task of it is live (decisions/0038).
+
 const GRACE_DAYS = 7;
 
 /** Closes an account that the caller has just disabled. @returns when it will be erased */

@@ -1,3 +1,6 @@
+// The room moderation/: whether a request may be submitted. A word list and the operator's own
+// service judge it once; what neither decides waits for an operator's review (decisions/0067).
+
 import { readAccount } from '../accounts/accounts.ts';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';

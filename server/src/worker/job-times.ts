@@ -15,8 +15,11 @@ interface JobTime {
 /** Jobs with the same provider, model, resolution and video length take about equally long. */
 export type JobOf = Pick<Task, 'provider' | 'request'>;
 
+/** The last read that found a job still working. */
 interface WorkingRead {
+  /** Since the acceptance. */
   seconds: number;
+  /** Until the next read: the job ends at some moment in it. */
   pauseSeconds: number;
 }
 

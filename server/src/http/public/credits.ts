@@ -9,6 +9,7 @@ import { CreditBalanceSchema, errorResponses, shown } from './schemas.ts';
 
 interface Balance {
   available_credits: number;
+  /** Credits may have expired, or a debt may be paid: the balance must be computed now. */
   is_behind: boolean;
 }
 

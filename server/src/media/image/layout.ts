@@ -16,7 +16,10 @@ export interface ImageLayout {
   /** The image without metadata and trailing bytes: only pixels are decoded. */
   pixels: Buffer;
   lossy?: LossyPicture;
-  /** Parts at which other programs may fail, in order (`parse-measurement.ts`). */
+  /**
+   * Parts beside the pixels at which other programs may fail, in order. They are cut out of the
+   * copy that a provider gets (`without-flaws.ts`).
+   */
   flaws: FilePart[];
 }
 

@@ -31,7 +31,7 @@ test('a mistake in CONNECTIONS or in the variables of a connection is one line t
     ['CONNECTIONS', { CONNECTIONS: 'creates:fal', CREATES_API_KEY: 'k' }],
     ['FAL_2_API_KEY is not set', { CONNECTIONS: 'fal-2:fal' }],
     ['FAL_2_QUEUE_URL', { ...TWO, FAL_2_QUEUE_URL: 'ftp://x' }],
-    ['FAL_2_API_KY', { ...TWO, FAL_2_API_KY: 'x' }],
+    ['did you mean FAL_2_API_KEY', { ...TWO, FAL_2_KEY: 'x' }],
     ['ARK_EU_MODEL_FATS', { ...TWO, ARK_EU_MODEL_FATS: 'x' }],
   ];
   for (const [name, env] of refused) {

@@ -177,7 +177,8 @@ export function readProviders(
   });
   const configured = [...ofProviders, ...ofConnections];
   const names = [...FOREIGN.map(({ name }) => name), ...connections.map(({ name }) => name)];
-  refuseUnknown(env, names.map(prefixOf), all);
+  const prefixes = names.map(prefixOf).sort((a, b) => b.length - a.length); // FAL_2_ before FAL_
+  refuseUnknown(env, prefixes, all);
   requireComplete(env, connectionOf(connections, chosen), `PROVIDER=${chosen}`);
   for (const { name, kind } of ofProviders) {
     const [first] = neededVariables(name);

@@ -75,7 +75,8 @@ function inMarkdown(text: string): string {
 /** Only creates cost credits. */
 function costOf({ operationId }: Operation): string {
   if (operationId !== 'createVideo') return 'Costs nothing.';
-  return `Reserves the price of the video ([Prices and quotes](/docs/prices)). The same Idempotency-Key
+  return `Reserves the price of the video ([Prices and quotes](/docs/prices), also of models
+that only this installation has). The same Idempotency-Key
 never pays twice ([Paying exactly once](/docs/paying-once)).`;
 }
 

@@ -4,7 +4,6 @@ import { BUILT_IN } from './catalog/catalog.ts';
 import * as limits from './catalog/limits.ts';
 import { RESOLUTIONS } from './catalog/models.ts';
 import { ratesAt } from './catalog/price.ts';
-import { commandOf } from './cli/help.ts';
 import { METRICS } from './http/operations/metric-list.ts';
 import { MAX_WAIT_SECONDS } from './http/public/get-task.ts';
 import { PIXEL_BOUNDS } from './media/measure.ts';
@@ -85,16 +84,15 @@ function metricsTables(): string {
   return tables.join('\n\n');
 }
 
-async function commandsTable(): Promise<string> {
+/** The commands that the console lacks, by the reason. */
+async function withoutConsole(): Promise<string> {
   const verbs = (await verbsOfAllNouns()).flatMap((nouns) => Object.entries(nouns));
-  const rows = verbs.map(([name, verb]) => [`\`${commandOf(name, verb)}\``, verb.summary]);
   const reasons = Map.groupBy(verbs, ([, { notOnConsole }]) => notOnConsole);
-  const others = [...reasons].flatMap(([reason, without]) => {
+  const lines = [...reasons].flatMap(([reason, without]) => {
     const names = without.map(([name]) => `\`${name}\``).join(', ');
     return reason === undefined ? [] : [`- ${names}: ${reason}`];
   });
-  const all = table(['Command', 'What it does'], rows);
-  return `${all}\n\nAll are on the console too, except:\n\n${others.join('\n')}`;
+  return lines.join('\n');
 }
 
 /** The tables of each page of docs/, by their markers. */
@@ -104,7 +102,7 @@ const TABLES: Record<string, Record<string, () => string | Promise<string>>> = {
     'reference prices': () => prices('referenced'),
   },
   'operators/metrics.md': { metrics: metricsTables },
-  'operators/commands.md': { commands: commandsTable },
+  'operators/commands.md': { exceptions: withoutConsole },
   'customers/limits.md': { limits: () => table(['What', 'Limit'], limitRows()) },
   ...Object.fromEntries(
     FIELD_TABLES.map(({ name, fields }) => {

@@ -10,13 +10,7 @@ function givenAs(field: string, { kind, word }: Field<unknown>): string {
   return kind === 'flag' ? optionOf(field) : `${optionOf(field)} ${word}`;
 }
 
-/** A command with its arguments, without its options. */
-export function commandOf(name: string, { positional = [], fields }: Verb): string {
-  return [name, ...positional.map((field) => fields[field]?.word ?? field)].join(' ');
-}
-
-export function usageOf(name: string, verb: Verb): string {
-  const { positional = [], fields, oneOf, reason } = verb;
+export function usageOf(name: string, { positional = [], fields, oneOf, reason }: Verb): string {
   const parts = Object.entries(fields).flatMap(([field, facts]) => {
     if (positional.includes(field)) return [];
     if (!oneOf?.fields.includes(field)) {
@@ -30,8 +24,8 @@ export function usageOf(name: string, verb: Verb): string {
     });
     return [oneOf.isRequired ? `(${all.join(' | ')})` : `[${all.join(' | ')}]`];
   });
-  const required = reason === 'required' ? ['--reason TEXT'] : [];
-  return [commandOf(name, verb), ...parts, ...required].join(' ');
+  const first = positional.map((field) => fields[field]?.word ?? field);
+  return [name, ...first, ...parts, ...(reason === 'required' ? ['--reason TEXT'] : [])].join(' ');
 }
 
 const SERVE = `  serve

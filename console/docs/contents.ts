@@ -86,7 +86,16 @@ export const OPERATIONS: Book = {
   chapters: {
     Begin: [
       { slug: 'overview', file: 'docs/operators/README.md', short: 'Overview' },
-      ...['console', 'commands', 'sign-in', 'storage', 'outbound', 'upgrades'].map(operations),
+      ...[
+        'console',
+        'commands',
+        'sign-in',
+        'storage',
+        'outbound',
+        'moderation',
+        'content-credentials',
+        'upgrades',
+      ].map(operations),
     ],
     Money: ['models', 'billing', 'credits', 'costs'].map(operations),
     'When something is wrong': [

@@ -17,7 +17,9 @@ import type { HostRules } from '../outbound/addresses.ts';
 import {
   type Availability,
   allowNextCreate,
+  PAUSED_SECONDS,
   readAvailability,
+  secondsUntilTrial,
   tryCreate,
 } from '../providers/circuit-breaker/outages.ts';
 import { TEST_PROVIDER } from '../providers/test-provider.ts';
@@ -225,10 +227,6 @@ function requireNoPause({ account_paused_seconds: seconds }: CallerPause): void 
   });
 }
 
-/** The Retry-After while an operator has paused creates, or while another create tries. */
-const PAUSED_SECONDS = 30;
-const TRIED_SECONDS = 2;
-
 interface OpenConnection {
   name: string;
   /** Why the route chose it. */
@@ -249,13 +247,13 @@ async function firstOpen(
 ): Promise<OpenConnection> {
   const waits: number[] = [];
   for (const { connection: name, reason } of connections) {
-    const { creates_paused, paused, closed_seconds: seconds } = await availabilityOf(name);
-    if (creates_paused) throw notTaken(PAUSED_SECONDS);
-    if (paused) waits.push(PAUSED_SECONDS);
-    else if (seconds === null) return { name, reason, isTrying: false };
-    else if (seconds > 0) waits.push(Math.ceil(seconds));
-    else if (await tryCreate(db, name)) return { name, reason, isTrying: true };
-    else waits.push(TRIED_SECONDS);
+    const availability = await availabilityOf(name);
+    if (availability.creates_paused) throw notTaken(PAUSED_SECONDS);
+    const seconds = secondsUntilTrial(availability);
+    if (seconds === 0) return { name, reason, isTrying: false };
+    const isOver = !availability.paused && (availability.closed_seconds ?? 0) <= 0;
+    if (isOver && (await tryCreate(db, name))) return { name, reason, isTrying: true };
+    waits.push(Math.ceil(seconds));
   }
   throw notTaken(Math.min(...waits));
 }

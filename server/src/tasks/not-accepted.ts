@@ -1,5 +1,6 @@
 import { command, statement, type Transaction } from '../database/database.ts';
 import { jsonText } from '../database/json-text.ts';
+import { secondsUntilFirstTrial } from '../providers/circuit-breaker/outages.ts';
 import { listPauses } from '../providers/circuit-breaker/pauses.ts';
 import { TASK_COLUMNS, TASK_FIELDS, type Task } from './task.ts';
 import {
@@ -47,13 +48,22 @@ const MAX_WAIT_SECONDS = 300;
  * A quarter of the time since the first attempt that was not accepted, between 1 and 30 seconds, or
  * the provider's Retry-After if that is longer (at most 300 s).
  */
-function backoffSeconds(refusedSeconds: number, retryAfterSeconds: number | undefined): number {
+function backoffSeconds(refusedSeconds: number, retryAfterSeconds?: number): number {
   const ownSeconds = Math.min(30, Math.max(1, refusedSeconds / 4));
   return Math.max(ownSeconds, waitSeconds(retryAfterSeconds));
 }
 
 function waitSeconds(retryAfterSeconds: number | undefined): number {
   return Math.min(MAX_WAIT_SECONDS, Math.ceil(retryAfterSeconds ?? 0));
+}
+
+/** After a round of several connections, the time until the first of them may be tried counts. */
+async function untilRetry(
+  tx: Transaction,
+  { route_tried: tried, provider }: Task,
+  ofLast: number | undefined,
+): Promise<number | undefined> {
+  return tried ? secondsUntilFirstTrial(tx, [...tried, provider]) : ofLast;
 }
 
 /**
@@ -78,13 +88,14 @@ export async function notAccepted(
   if (options.next !== undefined && task.phase === 'submitting') {
     return tryNext(tx, task, options.next, options.cause);
   }
+  const retryAfterSeconds = await untilRetry(tx, task, options.retryAfterSeconds);
   const fail = (error: NonNullable<Changes['error']>) =>
     move(tx, task, { to: 'failed', changes: { error }, cause: options.cause });
   // The messages name no provider: the cause may be the service's own, such as its storage.
   if (!lock.announced) {
     const message =
       'The task could not be started. Send it again later with the same Idempotency-Key.';
-    const wait = waitSeconds(options.retryAfterSeconds);
+    const wait = waitSeconds(retryAfterSeconds);
     const details = wait > 0 ? { details: { retry_after_seconds: wait } } : {};
     const failed = await fail({ code: 'not_accepted', message, ...details });
     await tx.query(RELEASE_KEY, [task.account_id, task.surface, task.idempotency_key, task.id]);
@@ -98,7 +109,7 @@ export async function notAccepted(
     const message = 'The task could not be started in time. The credits are refunded.';
     return fail({ code: 'provider_unavailable', message });
   }
-  const seconds = backoffSeconds(lock.refused_seconds, options.retryAfterSeconds);
+  const seconds = backoffSeconds(lock.refused_seconds, retryAfterSeconds);
   return postponeRoute(tx, task, seconds);
 }
 
@@ -159,10 +170,10 @@ async function arePaused(tx: Transaction, tried: readonly string[] | null): Prom
 }
 
 /**
- * Postpones a task whose provider takes no jobs now, or that can't be moderated now; its inputs are kept. An outage counts toward
- * the retry time like an attempt that is not accepted. An operator's pause does not, unless this
- * round tried a connection that is not paused. If a round that counts has tried several
- * connections, an unannounced task fails at its end.
+ * Postpones a task whose provider takes no jobs now, or that can't be moderated now; its inputs are
+ * kept. An outage counts toward the retry time like an attempt that is not accepted. An operator's
+ * pause does not, unless this round tried a connection that is not paused. If a round that counts
+ * has tried several connections, an unannounced task fails at its end.
  * @param closed.seconds until it may ask again
  * @param closed.next the connection that is tried instead, at once
  */
@@ -181,18 +192,18 @@ export async function awaitProvider(
   const cause = { [what]: CLOSED_BY[closed.by] };
   if (closed.next !== undefined) return tryNext(tx, task, closed.next, cause);
   const { by, submitRetrySeconds } = closed;
-  const seconds = closed.seconds + Math.random() * SPREAD_SECONDS;
+  const spreadSeconds = Math.random() * SPREAD_SECONDS;
   if (by === 'operator' && (await arePaused(tx, task.route_tried))) {
     await tx.query(FORGET_REFUSAL, [task.id, task.lease]);
-    return postponeRoute(tx, task, seconds);
+    return postponeRoute(tx, task, closed.seconds + spreadSeconds);
   }
   const { announced, refused_seconds: refusedSeconds } = await lockRefused(tx, task);
   const isRefused = task.route_tried !== null && !announced;
   if (isRefused || refusedSeconds >= submitRetrySeconds) {
-    const retryAfterSeconds = isRefused ? closed.seconds : undefined;
-    return notAccepted(tx, task, { submitRetrySeconds, cause, retryAfterSeconds });
+    return notAccepted(tx, task, { submitRetrySeconds, cause });
   }
-  return postponeRoute(tx, task, seconds);
+  const seconds = (await untilRetry(tx, task, closed.seconds)) || backoffSeconds(refusedSeconds);
+  return postponeRoute(tx, task, seconds + spreadSeconds);
 }
 
 /** Makes tasks due that wait for a submit: those at a connection, and those of these models. */

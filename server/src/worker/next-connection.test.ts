@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { quiet } from '../../test/database.ts';
+import { freezeClock } from '../../test/frozen-clock.ts';
 import {
   makeSubmittingTask,
   openTaskFixture,
@@ -11,7 +13,7 @@ import {
 import { currentAttempt } from '../attempts/attempts.ts';
 import { findJobOf } from '../attempts/find-job.ts';
 import { balances } from '../ledger/ledger.ts';
-import type { Entry } from '../providers/circuit-breaker/breaker.ts';
+import { createProviderBreaker, type Entry } from '../providers/circuit-breaker/breaker.ts';
 import { pause } from '../providers/circuit-breaker/pauses.ts';
 import type { Provider, SubmitOutcome } from '../providers/provider.ts';
 import { readTask, type Task } from '../tasks/task.ts';
@@ -144,17 +146,6 @@ test('a task that no connection accepts fails with its refund; an announced one 
   }
 });
 
-test('an unannounced task that one connection refused fails at once if the last is closed or paused', async () => {
-  for (const end of ['closed', 'paused'] as const) {
-    const { task } = await makeSubmittingTask(fixture, { providerName: 'a' });
-    const { last } = await submitAlong(task, { a: NOT_SENT, b: end });
-    assert.ok(last !== 'postponed', end);
-    assert.equal(last.error_code, 'not_accepted');
-    const seconds = REFUSALS[end].seconds;
-    assert.deepEqual(last.error_details, { retry_after_seconds: seconds });
-  }
-});
-
 test('a pause at the end of a round counts toward the retry time unless all connections are paused', async () => {
   const rounds = [
     { replies: { a: BUSY, b: 'paused' }, end: 'failed' },
@@ -210,4 +201,33 @@ test('a task of a test key stays with its provider', async () => {
   const ofTestKey = { ...task, surface: 'test' };
   const { last, submits } = await submitAlong(ofTestKey, { a: 'closed', b: 'accepted' });
   assert.deepEqual([last, submits], ['postponed', []]);
+});
+
+/** The connection is closed, or paused, in the database too. */
+async function shut(name: string, seconds: number | 'paused'): Promise<void> {
+  if (seconds === 'paused') {
+    await db.transaction((tx) => pause(tx, name, 'maintenance'));
+  } else {
+    const busy = { ...BUSY, retryAfterSeconds: seconds };
+    await createProviderBreaker({ db, log: quiet }).observe(name, busy, false);
+  }
+}
+
+test('after a round without success, the time until the first of its connections may be tried counts', async () => {
+  const rounds = [
+    { shuts: { a: 20, b: 300 }, replies: { a: BUSY, b: 'closed' }, soonest: 20 },
+    { shuts: { a: 300, b: 20 }, replies: { a: BUSY, b: BUSY }, soonest: 20 },
+    { shuts: { a: 300, b: 'paused' }, replies: { a: 'closed', b: 'paused' }, soonest: 30 },
+    { shuts: { b: 300 }, replies: { a: NOT_SENT, b: 'closed' }, soonest: undefined },
+  ] as const;
+  await freezeClock(db, 0);
+  for (const { shuts, replies, soonest } of rounds) {
+    for (const table of ['provider_outages', 'pauses']) await sql(db, `delete from ${table}`);
+    for (const [name, seconds] of Object.entries(shuts)) await shut(name, seconds);
+    const { task } = await makeSubmittingTask(fixture, { providerName: 'a' });
+    const { last } = await submitAlong(task, replies);
+    assert.ok(last !== 'postponed');
+    assert.equal(last.error_code, 'not_accepted');
+    assert.equal(last.error_details?.retry_after_seconds, soonest);
+  }
 });

@@ -2,7 +2,13 @@ import { type Database, query, statement } from '../../database/database.ts';
 import { startInterval } from '../../kernel/interval.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Provider, SubmitOutcome } from '../provider.ts';
-import { endProbe, enterProvider, recordFailure, recordSuccess } from './outages.ts';
+import {
+  endProbe,
+  enterProvider,
+  recordFailure,
+  recordSuccess,
+  secondsUntilTrial,
+} from './outages.ts';
 
 /**
  * Whether a task may be submitted now. `end` must be called when an admitted submit has ended. A
@@ -13,9 +19,6 @@ export type Entry =
   | { kind: 'refused'; by: 'operator' | 'outage'; seconds: number };
 
 const FOLLOW_SECONDS = 1;
-/** How long a task waits to retry while its provider is paused. */
-const PAUSED_SECONDS = 30;
-const PROBED_SECONDS = 2; // while another submit probes
 
 const REFUSING = statement(
   'providers_refusing',
@@ -62,11 +65,11 @@ export function createProviderBreaker({ db, log }: { db: Database; log: Log }) {
     async enter(provider: string): Promise<Entry> {
       const admitted = { kind: 'admitted', end: async () => {} } as const;
       if (!refusing.has(provider)) return admitted;
-      const { paused, closed_seconds: seconds, probe } = await enterProvider(db, provider);
-      if (paused) return { kind: 'refused', by: 'operator', seconds: PAUSED_SECONDS };
+      const { probe, ...closures } = await enterProvider(db, provider);
       if (probe !== null) return { kind: 'admitted', end: () => end(provider, probe) };
-      if (seconds === null) return admitted;
-      return { kind: 'refused', by: 'outage', seconds: seconds > 0 ? seconds : PROBED_SECONDS };
+      const seconds = secondsUntilTrial(closures);
+      if (seconds === 0) return admitted;
+      return { kind: 'refused', by: closures.paused ? 'operator' : 'outage', seconds };
     },
     /**
      * Learns from the outcome of a submit. A failure of the database is logged, not thrown.

@@ -8,6 +8,7 @@ import {
   queryValue,
   statement,
   type Transaction,
+  together,
   whether,
 } from '../../database/database.ts';
 import { jsonText } from '../../database/json-text.ts';
@@ -146,6 +147,26 @@ export interface Availability {
    * through.
    */
   closed_seconds: number | null;
+}
+
+/** How long a task or a create waits while an operator has paused what it needs. */
+export const PAUSED_SECONDS = 30;
+const PROBED_SECONDS = 2; // while another submit or create tries
+
+/** Seconds until a connection may be tried; 0: it takes jobs. */
+export function secondsUntilTrial({
+  paused,
+  closed_seconds: seconds,
+}: Pick<Availability, 'paused' | 'closed_seconds'>): number {
+  if (paused) return PAUSED_SECONDS;
+  if (seconds === null) return 0;
+  return seconds > 0 ? seconds : PROBED_SECONDS;
+}
+
+/** {@link secondsUntilTrial} of the connection that may be tried first. */
+export async function secondsUntilFirstTrial(db: Queryable, names: string[]): Promise<number> {
+  const all = await together(...names.map((name) => readAvailability(db, name)));
+  return Math.min(...all.map(secondsUntilTrial));
 }
 
 const OF_PROVIDER = availabilitySql('$1');

@@ -243,8 +243,12 @@ test('a route keeps its choice when its steps change, and names connections that
   await set('ark; fal', '--choice', 'order');
   assert.equal(await route(), 'order: ark; fal');
   await reportAlive(fixture.db, { id: 'one', providers: ['ark'], ingestSlots: 1 });
-  await assert.rejects(set('replicate'), /of a running worker \(ark\), not replicate/);
+  const isServed = async () => (await does('routes list'))[0].is_served;
+  assert.equal(await isServed(), true);
+  await assert.rejects(set('replicate'), /not replicate.* first set REPLICATE_API_TOKEN/);
+  await assert.rejects(set('nowhere'), /must name ark, fal, not nowhere.* first set CONNECTIONS/);
   await set('fal'); // its workers may be down for the moment
+  assert.equal(await isServed(), false);
   await reportGone(fixture.db, 'one');
   await set('none');
   assert.deepEqual(await does('routes list'), []);

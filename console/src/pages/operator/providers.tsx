@@ -125,11 +125,14 @@ type Route = Providers['routes'][number];
 /** Which connections take a model's tasks; a task that one did not accept goes to the next. */
 const ROUTES: Column<Route>[] = [
   column('Model', ({ model }) => <span class="font-medium">{model}</span>),
-  column('Steps', ({ steps, default_connection: name }) =>
+  column('Steps', ({ steps, default_connection: name, is_served: isServed }) =>
     steps === null ? (
       <span class="text-dim">{name}, the default</span>
     ) : (
-      <span class="figures break-all">{steps}</span>
+      <>
+        <span class="figures break-all">{steps}</span>{' '}
+        {!isServed && <Badge tone="bad">no running worker has one</Badge>}
+      </>
     ),
   ),
   column('Choice', ({ steps, choice }) => (steps === null ? '' : choice)),

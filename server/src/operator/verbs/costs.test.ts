@@ -251,7 +251,7 @@ test('costs are printed as CSV', async () => {
 
 test('terms and prices that make no sense are refused', async () => {
   const refusals = {
-    'terms set nowhere video-2.0-fast 720p 1 usd': /connection.* must be one of/i,
+    'terms set nowhere video-2.0-fast 720p 1 usd': /connection.* must name .*, not nowhere/i,
     'terms set ark video-9 720p 1 usd': /model.* must be one of/i,
     'terms set ark video-2.0-fast 8k 1 usd': /resolution.* must be 480p/i,
     'terms set ark video-2.0-fast 720p 1e3 usd': /must be a decimal/,

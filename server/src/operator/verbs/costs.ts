@@ -13,7 +13,7 @@ import {
 } from '../listings/costs.ts';
 import { choiceOf, type Field, flag, optional, TASK, text, time } from '../verb/fields.ts';
 import { RowStream, verb } from '../verb/verb.ts';
-import { requireConnection } from './providers.ts';
+import { knownConnections, requireConnections } from './providers.ts';
 import { requireModel } from './routes.ts';
 
 const DECIMAL = /^\d{1,9}(\.\d{1,12})?$/;
@@ -52,7 +52,7 @@ export const TERMS = {
     reason: 'required',
     dialog: { title: 'Set the terms' },
     async run({ db }, { from, currency, reference_price = null, ...given }, action) {
-      await requireConnection(db, 'connection', given.connection);
+      requireConnections('connection', [given.connection], await knownConnections(db));
       await requireModel(db, given.model);
       const terms = { ...given, reference_price, currency: currency.toLowerCase() };
       const details = { ...terms, from };

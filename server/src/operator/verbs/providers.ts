@@ -40,12 +40,25 @@ async function readConnectionStates(db: Queryable) {
   return { names: [...new Set([...names, ...paused, ...closed])], pauses, outages };
 }
 
-/** @param field the field that names the connection. @throws Refusal if there is none */
-export async function requireConnection(db: Queryable, field: string, name: string): Promise<void> {
-  const { names } = await readConnectionStates(db);
-  if (!names.includes(name)) {
-    throw new Refusal(field, name, `must be one of ${names.join(', ')}`);
-  }
+/** The connections that there are, and those that only a pause or an outage still names. */
+export async function knownConnections(db: Queryable): Promise<string[]> {
+  return (await readConnectionStates(db)).names;
+}
+
+/**
+ * @param field the field that names the connections
+ * @param whyNot ends the sentence about an unknown one
+ * @throws Refusal about the first that is not known
+ */
+export function requireConnections(
+  field: string,
+  wanted: string[],
+  known: string[],
+  whyNot = (_name: string) => '',
+): void {
+  const unknown = wanted.find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  throw new Refusal(field, unknown, `must name ${known.join(', ')}, not ${unknown}${whyNot(unknown)}`);
 }
 
 export const PROVIDERS = {
@@ -55,7 +68,7 @@ export const PROVIDERS = {
     reason: 'required',
     dialog: { title: 'Pause the provider', isDangerous: true },
     async run({ db }, { provider }, action) {
-      await requireConnection(db, 'provider', provider);
+      requireConnections('provider', [provider], await knownConnections(db));
       return performAction(db, action, { target: provider }, async (tx) => {
         const changed = await pause(tx, provider, action.reason ?? '');
         return { provider, state: 'paused', changed };
@@ -68,7 +81,7 @@ export const PROVIDERS = {
     reason: 'optional',
     dialog: { title: 'Resume the provider' },
     async run({ db }, { provider }, action) {
-      await requireConnection(db, 'provider', provider);
+      requireConnections('provider', [provider], await knownConnections(db));
       return performAction(db, action, { target: provider }, async (tx) => {
         const wasPaused = await endPause(tx, provider);
         const wasClosed = await resetOutage(tx, provider);

@@ -1,7 +1,7 @@
 import { readCatalog } from '../../catalog/stored-models.ts';
 import type { Queryable } from '../../database/database.ts';
 import { Refusal } from '../../kernel/errors.ts';
-import { PROVIDER_NAMES } from '../../providers/registry.ts';
+import { neededVariables, PROVIDER_NAMES } from '../../providers/registry.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import { CHOICES } from '../../routing/route.ts';
 import { formatSteps, parseSteps } from '../../routing/route-text.ts';
@@ -10,7 +10,7 @@ import { runningConnections } from '../../worker/live-workers.ts';
 import { performAction } from '../actions.ts';
 import { choiceOf, type Field, optional, orNone, text } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
-import { listProviders } from './providers.ts';
+import { listProviders, requireConnections } from './providers.ts';
 
 type Steps = ReturnType<typeof parseSteps>;
 
@@ -67,7 +67,7 @@ export const ROUTES = {
     async run({ db }, { model, steps, choice: given }, action) {
       await requireModel(db, model);
       const before = (await listRoutes(db)).find((route) => route.model === model);
-      if (steps) await requireConnections(db, steps, before?.steps);
+      if (steps) await requireRunning(db, steps, before?.steps);
       const choice = given ?? before?.choice ?? 'order';
       const details = { choice, steps: steps && formatSteps(steps) };
       return performAction(db, action, { target: model, details }, async (tx) => {
@@ -80,10 +80,15 @@ export const ROUTES = {
   }),
 };
 
-/** The routes with their steps as `routes set` takes them. */
+/**
+ * The routes with their steps as `routes set` takes them. `is_served`: a running worker has one of
+ * the connections. Otherwise creates for the model get 400.
+ */
 export async function showRoutes(db: Queryable) {
-  return (await listRoutes(db)).map(({ steps, ...route }) => {
-    return { ...route, steps: formatSteps(steps) };
+  const [routes, running] = await Promise.all([listRoutes(db), runningConnections(db)]);
+  return routes.map(({ steps, ...route }) => {
+    const isServed = steps.some(({ connection }) => running.includes(connection));
+    return { ...route, steps: formatSteps(steps), is_served: isServed };
   });
 }
 
@@ -97,12 +102,16 @@ export async function requireModel(db: Queryable, model: string): Promise<void> 
  * A connection that no worker has makes nothing. One that the route names already may stay: its
  * workers may be down for the moment.
  */
-async function requireConnections(db: Queryable, steps: Steps, before: Steps = []): Promise<void> {
+async function requireRunning(db: Queryable, steps: Steps, before: Steps = []): Promise<void> {
   const running = (await runningConnections(db)).filter((name) => name !== TEST_PROVIDER);
   const names = running.length > 0 ? running : PROVIDER_NAMES;
-  const known = [...names, ...before.map(({ connection }) => connection)];
-  const unknown = steps.find(({ connection }) => !known.includes(connection))?.connection;
-  if (unknown === undefined) return;
-  const why = `must name connections of a running worker (${names.join(', ')}), not ${unknown}`;
-  throw new Refusal('steps', unknown, why);
+  const known = [...new Set([...names, ...namesOf(before)])];
+  requireConnections('steps', namesOf(steps), known, (name) => {
+    const variable = neededVariables(name)[0]?.variable ?? 'CONNECTIONS';
+    return `, which no running worker has: first set ${variable} and restart all processes`;
+  });
+}
+
+function namesOf(steps: Steps): string[] {
+  return steps.map(({ connection }) => connection);
 }

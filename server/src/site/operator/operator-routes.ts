@@ -38,11 +38,12 @@ const HELD = { provider, account, held_hours, cause };
 async function routesOfModels(db: Queryable, providerName: string) {
   const [routes, { models }] = await Promise.all([showRoutes(db), readCatalog(db)]);
   return models.map(({ name: model }) => {
-    const { choice, steps } = routes.find((route) => route.model === model) ?? {
+    const route = routes.find((one) => one.model === model) ?? {
       choice: 'order' as const,
       steps: null,
+      is_served: true,
     };
-    return { model, choice, steps, default_connection: providerName };
+    return { ...route, model, default_connection: providerName };
   });
 }
 

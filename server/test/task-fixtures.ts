@@ -12,6 +12,7 @@ import { UNLEASED } from '../src/tasks/lease.ts';
 import { TASK_COLUMNS, type Task } from '../src/tasks/task.ts';
 import { LEASE_SECONDS, moveNow } from '../src/tasks/transitions.ts';
 import { openWakeUps } from '../src/tasks/wake-ups.ts';
+import type { GenerateDeps } from '../src/worker/generate.ts';
 import { type SubmitStepDeps, submitTask } from '../src/worker/submit.ts';
 import { makeCustomer } from './customer.ts';
 import { createTestDatabase, quiet } from './database.ts';
@@ -148,11 +149,14 @@ export async function dueInSeconds(db: Database, taskId: string): Promise<number
 export const SUBMIT_TIMEOUT_SECONDS = 30;
 
 /** What the steps that submit and find need, with one provider for all tasks. */
-export function submitDeps({ db }: Pick<TaskFixture, 'db'>, provider: Provider): SubmitStepDeps {
+export function submitDeps(
+  { db }: Pick<TaskFixture, 'db'>,
+  provider: Provider,
+): SubmitStepDeps & Pick<GenerateDeps, 'routing'> {
   return {
     db,
     providerOf: () => provider,
-    routing: { next: () => undefined, modelIdOf: () => undefined },
+    routing: { next: () => undefined, modelIdOf: () => undefined, retriesFailed: () => false },
     monotonic: () => performance.now(),
     wallClock: () => Date.now(),
     pause: async () => {},

@@ -27,7 +27,8 @@ export type OutcomeSource = EvidenceSource | 'assumption';
 export interface Attempt {
   id: string;
   provider: string;
-  state: 'in_flight' | 'unknown' | 'accepted' | 'rejected' | 'not_sent' | 'absent';
+  /** `replaced`: its job failed, and the task was tried again elsewhere. */
+  state: 'in_flight' | 'unknown' | 'accepted' | 'replaced' | 'rejected' | 'not_sent' | 'absent';
   job_id: string | null;
   outcome_by: OutcomeSource | null;
   /** See {@link Provider.identity}; null for one that stands in for attempts lost in a restore. */

@@ -37,7 +37,8 @@ const NEEDED = [
   `exists (select from attempts a join evidence e on e.attempt_id = a.id
      where a.task_id = tasks.id
        and (e.source = 'operator' or e.finding->>'job' <> coalesce(a.job_id, '')))`,
-  '(select count(*) > 1 from attempts a where a.task_id = tasks.id and a.job_id is not null)',
+  `(select count(*) > 1 from attempts a
+     where a.task_id = tasks.id and a.job_id is not null and a.state <> 'replaced')`,
   `phase = 'completed' and not ${isPastRetention('tasks.output_object_id')}`,
   hasFiles(`tasks.id || ${ATTEMPTS}`),
   runsJob(ATTEMPTS),

@@ -228,19 +228,19 @@ test('providers status shows a provider that refuses all submits, until one gets
   assert.deepEqual(await fal(), ['open', null, 3, refusal.cause]);
 });
 
-test('a route keeps its choice when its steps change, and names connections that exist', async () => {
+test('a route keeps its choice and retries when its steps change, and names connections that exist', async () => {
   const set = async (...rest: string[]) => {
     const args = ['routes', 'set', 'video-2.0-mini', ...rest, '--reason', 'because'];
     return (await parseCommandLine(args)).run({ db: fixture.db });
   };
   const route = async () => {
-    const [{ choice, steps }] = await does('routes list');
-    return `${choice}: ${steps}`;
+    const [{ choice, steps, retry_failed: retries }] = await does('routes list');
+    return `${choice}: ${steps}${retries ? ', retries' : ''}`;
   };
-  await set('ark weight=3; fal', '--choice', 'weights');
+  await set('ark weight=3; fal', '--choice', 'weights', '--retry-failed', 'on');
   await set('ark weight=2; fal');
-  assert.equal(await route(), 'weights: ark weight=2; fal');
-  await set('ark; fal', '--choice', 'order');
+  assert.equal(await route(), 'weights: ark weight=2; fal, retries');
+  await set('ark; fal', '--choice', 'order', '--retry-failed', 'off');
   assert.equal(await route(), 'order: ark; fal');
   await reportAlive(fixture.db, { id: 'one', providers: ['ark'], ingestSlots: 1 });
   const isServed = async () => (await does('routes list'))[0].is_served;

@@ -107,6 +107,10 @@ export const recoverySeconds = queryValue<[], number | undefined>(
   undefined,
 );
 
+/** A condition: the database never lost what came after this time. @param at its SQL */
+export const NOTHING_LOST_SINCE = (at: string) =>
+  `not exists (select from recoveries where began_at > ${at})`;
+
 /** When the recovery that is under way began, in SQL. */
 export const RECOVERY_BEGAN = '(select began_at from recoveries where ended_at is null)';
 

@@ -160,6 +160,12 @@ const DAMAGES: [title: string, of: string, said: string, damage: string, unlock?
     'drop index one_live_attempt',
   ],
   [
+    'a task was not tried again after its replaced attempt',
+    'failed',
+    'tried again after no connection, its replaced attempts were at scripted',
+    `update attempts set state = 'replaced' where task_id = $1`,
+  ],
+  [
     'the key of a task is missing',
     'failed',
     NO_KEY,

@@ -101,6 +101,11 @@ export type JobStatus =
       /** Whether the provider charges the operator for the job; null if it does not say. */
       billed: boolean | null;
       cost?: JobCost;
+      /**
+       * Whether the provider itself is certainly at fault, so that another may make the video. Left
+       * out: the content, a file or a parameter may be, or a person cancelled it.
+       */
+      isProviderFault?: boolean;
     }
   /** The provider does not know the job, or does not know it any more. */
   | { kind: 'missing' };

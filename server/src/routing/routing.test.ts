@@ -5,9 +5,9 @@ import { recordingLog } from '../../test/recording-log.ts';
 import { requestOf } from '../../test/requests.ts';
 import { scriptedProvider, sql } from '../../test/task-fixtures.ts';
 import type { HostedProvider } from '../providers/provider.ts';
-import type { Route } from './route.ts';
+import type { RouteStep } from './route.ts';
 import { createRouting } from './routing.ts';
-import { deleteRoute, saveRoute } from './stored-routes.ts';
+import { deleteRoute, type StoredRoute, saveRoute } from './stored-routes.ts';
 import { saveTerms } from './terms.ts';
 
 const database = await createTestDatabase();
@@ -18,6 +18,14 @@ const REQUEST = requestOf({ prompt: 'a lighthouse at dawn', model: 'video-2.0' }
 
 /** Can make videos with its own id of the model, and with those of its app. */
 const canServe: NonNullable<HostedProvider['canServe']> = (_, id) => id?.startsWith('app/') ?? true;
+
+/** Stores a route of video-2.0, by order if nothing else is given. */
+function save(
+  steps: RouteStep[],
+  { choice = 'order', retry_failed = false }: Partial<StoredRoute> = {},
+): Promise<boolean> {
+  return db.transaction((tx) => saveRoute(tx, { model: 'video-2.0', choice, steps, retry_failed }));
+}
 
 async function routingWith(
   defaultConnection: string,
@@ -45,7 +53,7 @@ test('a task of a model without a route stays with its connection, whatever PROV
 
 test('a task goes on by the route as it is now, and stays where it is without one', async () => {
   const steps = [{ connection: 'a', share: 50 }, { connection: 'gone' }, { connection: 'b' }];
-  await db.transaction((tx) => saveRoute(tx, { model: 'video-2.0', choice: 'order', steps }));
+  await save(steps);
   const routing = await routingWith('old', ['old', 'a', 'b']);
   assert.equal(routing.next(REQUEST, ['old'])?.connection, 'b');
   assert.deepEqual(routing.usualConnectionsFor(REQUEST), ['b'], 'without its canary');
@@ -60,10 +68,20 @@ test('a task goes on by the route as it is now, and stays where it is without on
   assert.equal(without.next(REQUEST, ['a']), undefined);
 });
 
+test('a route says whether failed jobs are tried again; without one, they are not', async () => {
+  assert.ok(
+    await save([{ connection: 'a' }], { retry_failed: true }),
+    'it is a change of the route',
+  );
+  const routing = await routingWith('a', ['a']);
+  assert.deepEqual(['video-2.0', 'another'].map(routing.retriesFailed), [true, false]);
+  await db.transaction((tx) => deleteRoute(tx, 'video-2.0'));
+});
+
 test('an id of the model that the connection can’t serve is not sent, whenever the route was changed', async () => {
   const modelIdBy = async (modelId: string) => {
     const steps = [{ connection: 'a', model_id: modelId }, { connection: 'b' }];
-    await db.transaction((tx) => saveRoute(tx, { model: 'video-2.0', choice: 'order', steps }));
+    await save(steps);
     return (await routingWith('a', ['a', 'b'])).modelIdOf(REQUEST, 'a');
   };
   assert.equal(await modelIdBy('app/pro'), 'app/pro');
@@ -71,10 +89,6 @@ test('an id of the model that the connection can’t serve is not sent, whenever
 });
 
 const A_AND_B = [{ connection: 'a' }, { connection: 'b' }];
-
-async function setRoute(choice: Route['choice']): Promise<void> {
-  await db.transaction((tx) => saveRoute(tx, { model: 'video-2.0', choice, steps: A_AND_B }));
-}
 
 test('a route by price follows the terms that hold now, with reference videos too', async () => {
   const newTerms = {
@@ -95,7 +109,7 @@ test('a route by price follows the terms that hold now, with reference videos to
   ]) {
     await db.transaction((tx) => saveTerms(tx, one));
   }
-  await setRoute('price');
+  await save(A_AND_B, { choice: 'price' });
   const routing = await routingWith('a', ['a', 'b']);
   const reasons = (changes: object) =>
     routing.connectionsFor({ ...REQUEST, ...changes }).map(({ reason }) => reason);
@@ -109,7 +123,7 @@ test('a route by price follows the terms that hold now, with reference videos to
 });
 
 test('a route by time follows the times of jobs of its model and resolution, and explores', async () => {
-  await setRoute('time');
+  await save(A_AND_B, { choice: 'time' });
   const kind = { model: 'video-2.0', resolution: '720p' };
   const times = [
     { ...kind, connection: 'a', seconds: 90 },
@@ -128,7 +142,7 @@ test('a route by time follows the times of jobs of its model and resolution, and
 
 test('a choice of a newer version counts as the order of the steps, and is logged once', async () => {
   await sql(db, 'alter table routes drop constraint routes_choice_check');
-  await setRoute('order');
+  await save(A_AND_B, { choice: 'order' });
   await sql(db, `update routes set choice = 'by moonlight'`);
   const { log, lines } = recordingLog();
   const routing = await routingWith('a', ['a', 'b'], { log });

@@ -51,7 +51,7 @@ export function createRouting(deps: {
 }) {
   const { db, log, providers, random = Math.random } = deps;
   const byDefault: Route = { choice: 'order', steps: [{ connection: deps.defaultConnection }] };
-  let routes = new Map<string, Route>();
+  let routes = new Map<string, StoredRoute>();
   let terms: ReadonlyMap<string, Terms> = new Map();
   let times: ReadonlyMap<string, RecentTime> = new Map();
   const unknown = new Set<string>();
@@ -122,6 +122,8 @@ export function createRouting(deps: {
       );
       return stepsFor({ choice, steps: regular }, request, choosing(request))[0];
     },
+    /** Whether a job of the model that failed is tried once at the next connection. */
+    retriesFailed: (model: string): boolean => routes.get(model)?.retry_failed ?? false,
     /**
      * The provider's own id of the model; undefined: the one that the adapter knows. If the route
      * has changed since the task came here, an id that the connection can't serve is skipped.

@@ -10,12 +10,14 @@ import type { Route } from './route.ts';
 
 export interface StoredRoute extends Route {
   model: string;
+  /** Whether a job that failed, certainly unbilled, is tried once at the next connection. */
+  retry_failed: boolean;
   changed_at: Date;
 }
 
 export const listRoutes = query<[], StoredRoute>(
   'routes_list',
-  'select model, choice, steps, changed_at from routes order by model',
+  'select model, choice, steps, retry_failed, changed_at from routes order by model',
 );
 
 /** The models whose routes name the connection. Their tasks may wait at another step. */
@@ -26,19 +28,22 @@ export const modelsThrough = queryColumn<[connection: string], string>(
 
 const SAVE = namedStatement(
   'route_save',
-  `insert into routes (model, choice, steps) values (:model, :choice, :steps::jsonb)
+  `insert into routes (model, choice, steps, retry_failed)
+   values (:model, :choice, :steps::jsonb, :retryFailed)
    on conflict (model) do update
-     set choice = excluded.choice, steps = excluded.steps, changed_at = clock_now()
-     where (routes.choice, routes.steps) is distinct from (excluded.choice, excluded.steps)
+     set choice = excluded.choice, steps = excluded.steps, retry_failed = excluded.retry_failed,
+       changed_at = clock_now()
+     where (routes.choice, routes.steps, routes.retry_failed)
+       is distinct from (excluded.choice, excluded.steps, excluded.retry_failed)
    returning model`,
 );
 
 /** @returns whether this changed the route */
 export async function saveRoute(
   tx: Transaction,
-  { model, choice, steps }: Omit<StoredRoute, 'changed_at'>,
+  { model, choice, steps, retry_failed: retryFailed }: Omit<StoredRoute, 'changed_at'>,
 ): Promise<boolean> {
-  const values = SAVE.values({ model, choice, steps: jsonText(steps) });
+  const values = SAVE.values({ model, choice, steps: jsonText(steps), retryFailed });
   return (await tx.query(SAVE, values)).length > 0;
 }
 

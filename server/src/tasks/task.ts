@@ -101,6 +101,8 @@ export interface Task {
   provider: string;
   /** The connections tried before in this round, none of which accepted it. */
   route_tried: string[] | null;
+  /** The connection whose job failed, if the task was tried once more elsewhere. */
+  retried_from: string | null;
   /** When a client was given a response that it may rely on (C2). */
   announced_at: Date | null;
   accepted_at: Date | null;
@@ -137,8 +139,8 @@ export interface Task {
 
 const STORED = `tasks.id, tasks.account_id, tasks.surface, tasks.idempotency_key, tasks.phase,
   tasks.held_cause, tasks.request, tasks.seed, tasks.aspect_ratio, tasks.credits, tasks.provider,
-  tasks.route_tried, tasks.announced_at, tasks.accepted_at, tasks.lease, tasks.internal_failures, tasks.outcome_holds,
-  tasks.inputs, tasks.provider_output, tasks.output_object_id, tasks.error_code,
+  tasks.route_tried, tasks.retried_from, tasks.announced_at, tasks.accepted_at, tasks.lease,
+  tasks.internal_failures, tasks.outcome_holds, tasks.inputs, tasks.provider_output, tasks.output_object_id, tasks.error_code,
   tasks.error_message, tasks.error_details, tasks.created_at, tasks.updated_at, tasks.traceparent`;
 
 /** The columns of {@link Task}, for `select` and `returning` on the table `tasks`. */

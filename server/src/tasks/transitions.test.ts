@@ -14,6 +14,7 @@ const ARROWS: Array<[Phase, Phase]> = [
   ['submitting', 'review'],
   ['review', 'submitting'],
   ['submitting', 'generating'],
+  ['generating', 'submitting'],
   ['generating', 'archiving'],
   ['archiving', 'completed'],
   ['submitting', 'held'],

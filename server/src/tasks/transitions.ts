@@ -34,7 +34,7 @@ export const TRANSITIONS: Record<Phase, readonly Phase[]> = {
   ingesting: ['submitting', 'failed'],
   submitting: ['review', 'generating', 'held', 'failed'],
   review: ['submitting', 'failed'],
-  generating: ['archiving', 'held', 'failed'],
+  generating: ['submitting', 'archiving', 'held', 'failed'],
   archiving: ['completed', 'held', 'failed'],
   held: ['generating', 'archiving', 'failed'],
   completed: [],
@@ -101,8 +101,9 @@ const MOVE = statement(
        error_details = given.error_details, provider_billed = given.provider_billed,
        job_cost = coalesce(given.job_cost, tasks.job_cost),
        job_cost_currency = coalesce(given.job_cost_currency, tasks.job_cost_currency),
-       accepted_at = case when given."to" = 'generating'
-         then coalesce(tasks.accepted_at, clock_now()) else tasks.accepted_at end,
+       accepted_at = case
+         when given."to" = 'generating' and tasks.held_cause is distinct from 'outcome'
+         then clock_now() else tasks.accepted_at end,
        outcome_holds = tasks.outcome_holds
          + case when given.held_cause = 'outcome' then 1 else 0 end,
        due_at = case when given."to" in ('completed', 'failed') then null

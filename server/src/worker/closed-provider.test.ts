@@ -84,7 +84,7 @@ test('the tasks that wait for a provider can be made due at once', async () => {
   assert.equal(await dueInSeconds(db, task.id), 0);
   assert.equal(await submitWhile(PAUSE, await claimTask(db, task.id)), 'postponed');
   const steps = [{ connection: task.provider }, { connection: 'another' }];
-  const route = { model: task.request.model, choice: 'order', steps } as const;
+  const route = { model: task.request.model, choice: 'order', retry_failed: false, steps } as const;
   await db.transaction((tx) => saveRoute(tx, route));
   await wakeWaiting(db, 'another', await modelsThrough(db, 'another'));
   assert.equal(await dueInSeconds(db, task.id), 0, 'it waits at another step of its route');

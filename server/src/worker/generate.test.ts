@@ -42,6 +42,7 @@ function depsThatRead(read: JobStatus | Provider['read']): GenerateDeps {
     pollMinSeconds: 2,
     pollMaxSeconds: 15,
     reconcileSeconds: RECONCILE_SECONDS,
+    routing: { next: () => undefined, retriesFailed: () => false },
   };
 }
 

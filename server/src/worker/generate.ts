@@ -1,10 +1,12 @@
 import { readCurrentAttempt } from '../attempts/attempts.ts';
 import { CANCELLED_ERROR } from '../attempts/cancel.ts';
 import { readCancel } from '../attempts/cancel-requests.ts';
+import { retryFailed } from '../attempts/retry-failed.ts';
 import type { Signer } from '../credentials/signer.ts';
 import { type Database, isDatabaseUnavailable } from '../database/database.ts';
 import type { Measurer } from '../media/measure.ts';
 import type { JobStatus, Provider } from '../providers/provider.ts';
+import type { Routing } from '../routing/routing.ts';
 import type { Task } from '../tasks/task.ts';
 import {
   type Changes,
@@ -14,6 +16,7 @@ import {
   type StepResult,
 } from '../tasks/transitions.ts';
 import type { JobTimes } from './job-times.ts';
+import { nextConnection } from './next-connection.ts';
 
 export interface GenerateDeps {
   db: Database;
@@ -21,6 +24,7 @@ export interface GenerateDeps {
   pollMinSeconds: number;
   pollMaxSeconds: number;
   reconcileSeconds: number;
+  routing: Pick<Routing, 'next' | 'retriesFailed'>;
   outputMeasurer?: Pick<Measurer, 'prepare'>;
   credentials?: { signer: Pick<Signer, 'prepare'> } | undefined;
   jobTimes?: Pick<JobTimes, 'expected' | 'working' | 'observe'>;
@@ -50,7 +54,21 @@ export async function generate(deps: GenerateDeps, task: Task): Promise<StepResu
     return postpone(deps.db, task, { seconds: pauseSeconds });
   }
   if (status.kind === 'succeeded') deps.jobTimes?.observe(task, task.accepted_seconds ?? 0);
-  return moveOn(deps, task, await nextMove(deps, task, { status, jobId }));
+  const retried = await tryElsewhere(deps, task, { status, jobId });
+  return retried ?? moveOn(deps, task, await nextMove(deps, task, { status, jobId }));
+}
+
+/** If its route says so, a job that failed unbilled and by the provider's fault is tried again. */
+async function tryElsewhere(
+  { db, routing }: GenerateDeps,
+  task: Task,
+  { status, jobId }: { status: JobStatus; jobId: string },
+): Promise<Task | undefined> {
+  if (status.kind !== 'failed' || status.billed !== false || !status.isProviderFault) return;
+  if (task.retried_from !== null || !routing.retriesFailed(task.request.model)) return;
+  const next = nextConnection(routing, task);
+  if (next === undefined) return;
+  return db.transaction((tx) => retryFailed(tx, task, { jobId, next, failure: status }));
 }
 
 /** The step of a task held for its outcome. */

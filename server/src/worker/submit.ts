@@ -11,14 +11,14 @@ import { inputsFor, jobSpecOf } from '../attempts/job-spec.ts';
 import { recordOrphans } from '../attempts/orphans.ts';
 import { DatabaseClosed, isDatabaseUnavailable, violatedConstraint } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
-import { TEST_SURFACE } from '../ledger/transfer.ts';
 import type { Moderation } from '../moderation/moderate.ts';
 import type { ProviderBreaker } from '../providers/circuit-breaker/breaker.ts';
 import type { Provider, SubmitOutcome } from '../providers/provider.ts';
 import type { Routing } from '../routing/routing.ts';
-import { awaitProvider, type NextConnection, notAccepted } from '../tasks/not-accepted.ts';
+import { awaitProvider, notAccepted } from '../tasks/not-accepted.ts';
 import type { Task } from '../tasks/task.ts';
 import { type StepResult, Superseded } from '../tasks/transitions.ts';
+import { nextConnection } from './next-connection.ts';
 
 export interface SubmitStepDeps extends FindDeps {
   breaker: Pick<ProviderBreaker, 'enter'>;
@@ -49,23 +49,17 @@ export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<Step
     const options = {
       submitRetrySeconds,
       cause: { failure: String(error) },
-      next: nextFor(deps, task),
+      next: nextConnection(deps.routing, task),
     };
     return deps.db.transaction((tx) => notAccepted(tx, task, options));
   }
   const entry = await deps.breaker.enter(task.provider);
   if (entry.kind === 'refused') {
     const { submitRetrySeconds } = deps;
-    const closed = { ...entry, submitRetrySeconds, next: nextFor(deps, task) };
+    const closed = { ...entry, submitRetrySeconds, next: nextConnection(deps.routing, task) };
     return deps.db.transaction((tx) => awaitProvider(tx, task, closed));
   }
   return submitNow(deps, task, provider).finally(entry.end);
-}
-
-/** Where the task goes if its connection does not accept it; never for a task of a test key. */
-function nextFor({ routing }: SubmitStepDeps, task: Task): NextConnection | undefined {
-  if (task.surface === TEST_SURFACE) return undefined;
-  return routing.next(task.request, [...(task.route_tried ?? []), task.provider]);
 }
 
 async function submitNow(
@@ -147,7 +141,10 @@ async function recordOnce(
     if (outcome.kind === 'unknown') await recordEvidence(tx, attempt.id, 'sender', outcome);
     const cause = { attempt: attempt.id, ...outcome };
     const reported = { outcome, by: 'sender', cause, submitRetrySeconds } as const;
-    return applyOutcome(tx, task, attempt, { ...reported, next: nextFor(deps, task) });
+    return applyOutcome(tx, task, attempt, {
+      ...reported,
+      next: nextConnection(deps.routing, task),
+    });
   });
 }
 

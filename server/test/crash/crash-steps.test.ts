@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { startSimulator } from '../../../simulators/kit/process.ts';
 import { reconcile } from '../../src/operator/reconcile.ts';
 import type { ApiResponse } from '../client.ts';
 import { unlessLong } from '../long.ts';
@@ -10,6 +11,7 @@ import {
   tasksOfKey,
 } from '../service/end-state.ts';
 import { sql } from '../task-fixtures.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 import { apiBuyer, type Buyer, webBuyer } from './buyers.ts';
 import { type CrashFixture, openCrashFixture, VIDEO_MODEL } from './crash-fixture.ts';
@@ -65,25 +67,25 @@ const PURCHASES = [
   ['from an upload and promotional credits', 'image-to-video', webBuyer, seed % 4 === 2],
 ] as const;
 
-/** Two connections that refuse each connect, then the built-in one. */
-async function routed(fixture: CrashFixture): Promise<CrashFixture> {
+/** Two connections at this host, then the built-in one; failed jobs are tried again. */
+async function routed(fixture: CrashFixture, url: string): Promise<CrashFixture> {
   const steps = ['ark', 'second', 'local'].map((connection) => ({ connection }));
   const values = [VIDEO_MODEL, JSON.stringify(steps)];
   const { db } = fixture.database;
   await sql(
     db,
-    `insert into routes (model, choice, steps) values ($1, 'order', $2::jsonb)`,
+    `insert into routes (model, choice, steps, retry_failed) values ($1, 'order', $2::jsonb, true)`,
     values,
   );
-  const nowhere = 'http://127.0.0.1:1';
   const env = {
     ...fixture.env,
     PROVIDER: 'ark',
     CONNECTIONS: 'second:ark',
+    PROVIDER_ALLOW: new URL(url).host,
     ARK_API_KEY: 'one',
-    ARK_BASE_URL: nowhere,
+    ARK_BASE_URL: url,
     SECOND_API_KEY: 'two',
-    SECOND_BASE_URL: nowhere,
+    SECOND_BASE_URL: url,
   };
   return { ...fixture, env };
 }
@@ -111,6 +113,13 @@ async function decideHeld(fixture: CrashFixture, key: string): Promise<boolean> 
   return held.announced;
 }
 
+/** Whether the job was adopted later because its sender died: then its failure is final. */
+async function failedAfterAdoption(fixture: CrashFixture, key: string): Promise<boolean> {
+  const text = `select from tasks t join attempts a on a.task_id = t.id
+    where t.idempotency_key = $1 and t.error_code = 'provider_failed' and a.outcome_by in ('find', 'callback')`;
+  return (await sql(fixture.database.db, text, [key])).length > 0;
+}
+
 const skipUnless = (isSampled: boolean) => !isSampled && unlessLong;
 
 describe('a service killed at any point of a request', { concurrency: 2 }, () => {
@@ -126,7 +135,7 @@ describe('a service killed at any point of a request', { concurrency: 2 }, () =>
     skip: skipUnless(seed % 8 === 3),
   }, async (t) => {
     await using opened = await openCrashFixture('text-to-video');
-    const fixture = await routed(opened);
+    const fixture = await routed(opened, 'http://127.0.0.1:1'); // refuses each connect
     const open = async () => {
       await sql(fixture.database.db, 'delete from provider_outages'); // each is tried again
       const story = purchase(fixture, apiBuyer);
@@ -137,6 +146,31 @@ describe('a service killed at any point of a request', { concurrency: 2 }, () =>
       return { ...story, check };
     };
     await crashAtManyPoints(t, fixture, { leastPoints: 40, open });
+  });
+  test('makes one video and charges it once, after a job that failed at another connection', {
+    skip: unlessLong,
+  }, async (t) => {
+    await using opened = await openCrashFixture('text-to-video');
+    await using folder = await temporaryFolder();
+    const simulator = await startSimulator('ark', folder.path, ['--job-seconds', '0.1']);
+    t.after(() => simulator.kill());
+    const fails = { kind: 'fails', code: 'InternalServiceError' } as const;
+    await simulator.plan({ faults: [fails], times: 1e6 });
+    const fixture = await routed(opened, `${simulator.url}/api/v3`);
+    const { db } = fixture.database;
+    await sql(db, `update routes set steps = steps - 1`); // without `second`
+    const open = async () => {
+      const story = purchase(fixture, apiBuyer);
+      const check: Story['check'] = async (url, response) => {
+        const isRefunded = await decideHeld(fixture, story.mark);
+        const isFinal = isRefunded || (await failedAfterAdoption(fixture, story.mark));
+        if (!isFinal) await story.check(url, response);
+      };
+      return { ...story, check };
+    };
+    await crashAtManyPoints(t, fixture, { leastPoints: 40, open });
+    const retried = await sql(db, `select from attempts where state = 'replaced'`);
+    assert.ok(retried.length > 0);
   });
   for (const [i, { title, leastPoints, hasBucket, open }] of CUSTOMER_LIVES.entries()) {
     const skip = skipUnless(seed % 2 === 1 && (seed >> 1) % CUSTOMER_LIVES.length === i);

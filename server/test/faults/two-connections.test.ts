@@ -87,7 +87,7 @@ test('the history says why a route by price chose each connection, and its custo
     await saveTerms(tx, { ...terms, connection: 'ark', price: '0.02' });
     await saveTerms(tx, { ...terms, connection: 'second', price: '0.01' });
     const steps = [{ connection: 'ark' }, { connection: 'second' }];
-    await saveRoute(tx, { model, choice: 'price', steps });
+    await saveRoute(tx, { model, choice: 'price', retry_failed: false, steps });
   });
   const caller = await two.customer();
   const choices = async () => {

@@ -130,6 +130,13 @@ export const GUARDS = [
     ' and tasks.lease = given.lease',
   ]),
   guards(
+    'attempts/retry-failed',
+    'worker/retry-failed',
+    ['a failure is final unless', " || attempt.outcome_by !== 'sender'"],
+    ['a failure is final unless', ' and outcome_holds = 0'],
+    ['a cancel beats the second try', 'await lockState(tx, task.id);'],
+  ),
+  guards(
     'worker/submit',
     'worker/submit',
     [

@@ -157,8 +157,10 @@ function partOf(task: TaskEnd, kind: CreditKind): number {
 
 /** States of an attempt that say that it certainly made no job. */
 const NO_JOB = ['rejected', 'not_sent', 'absent'];
+/** Of one whose job certainly failed unbilled, so that the task was tried again elsewhere. */
+const REPLACED = 'replaced';
 
-/** Each job ran for an attempt on record, and at most one job ran per task. */
+/** Each job ran for an attempt on record, and at most one job per task that was not replaced. */
 function checkJobs(simulation: Simulation, tasks: TaskEnd[]): string[] {
   const nowMs = simulation.scheduler.nowMs();
   const ran = allJobs(simulation).filter((job) => hasRun(job, nowMs));
@@ -172,8 +174,12 @@ function checkJobs(simulation: Simulation, tasks: TaskEnd[]): string[] {
       return wrong.map((job) => `${job.attemptId} was ruled out, but ${job.id} ran for it`);
     }),
     ...tasks.flatMap((task) => {
+      const replaced = task.attempts.filter(({ state }) => state === REPLACED);
+      const isReplaced = (job: SimulatedJob) => replaced.some(({ id }) => id === job.attemptId);
       const jobs = ran.filter((job) => taskOf(job) === task);
-      return jobs.length > 1 ? [`${jobs.length} jobs ran for ${task.id}`] : [];
+      const isOnce = replaced.length <= 1 && jobs.filter((job) => !isReplaced(job)).length <= 1;
+      const isFree = !jobs.some((job) => isReplaced(job) && job.ending !== 'fails');
+      return isOnce && isFree ? [] : [`${jobs.length} jobs ran for ${task.id}`];
     }),
   ];
 }
@@ -185,7 +191,7 @@ function checkTask(simulation: Simulation, task: TaskEnd): string[] {
   if (task.missing_events !== 0) report(`it lacks ${task.missing_events} events`);
   if (task.has_extra_events) report('an endpoint got more events than there were');
   if (!hasEnded(task) && task.phase !== 'held') report('it neither ended nor is held');
-  const live = task.attempts.filter(({ state }) => !NO_JOB.includes(state));
+  const live = task.attempts.filter(({ state }) => ![...NO_JOB, REPLACED].includes(state));
   if (live.some(({ provider }) => provider !== task.provider)) report('it left a live attempt');
   const accepted = task.attempts.find(({ state }) => state === 'accepted');
   const job = allJobs(simulation).find(({ id }) => id === accepted?.job_id);

@@ -202,7 +202,8 @@ function statusOf({ jobs }: ProviderState, jobId: string, nowMs: number): JobSta
   if (job.ending === 'never' || nowMs < job.endsAtMs) return { kind: 'working' };
   if (job.ending === 'succeeds') return { kind: 'succeeded', output: { job: jobId } };
   const billed = job.ending === 'fails_billed';
-  return { kind: 'failed', code: 'provider_failed', message: 'It broke.', billed };
+  const isProviderFault = !job.isCancelled;
+  return { kind: 'failed', code: 'provider_failed', message: 'It broke.', billed, isProviderFault };
 }
 
 function openOutput({ jobs }: ProviderState, output: OutputReference): AsyncIterable<Uint8Array> {

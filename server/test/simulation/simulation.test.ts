@@ -14,7 +14,7 @@ import { runHistory, type SimulatedHistory } from './history.ts';
 const seed = process.env.FRAMEWRIGHT_SEED;
 const MINUTES = 10;
 /** A few seconds of histories, the same ones each time, which contain each landmark. */
-const SEEDS = [7, 23, 53, 54, 61, 70, 79, 85, 91, 108];
+const SEEDS = [7, 23, 53, 54, 61, 70, 79, 85, 91, 108, 1006];
 /** How many failures are printed. */
 const MAX_FAILURES = 5;
 
@@ -34,6 +34,7 @@ const LANDMARKS = [
   'attempt accepted by operator',
   'attempt absent by find',
   'attempt unknown by sender',
+  'attempt replaced by sender',
   'observed bound',
   'observed refunded',
   'observed busy',

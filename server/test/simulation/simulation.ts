@@ -142,6 +142,7 @@ export function stepDepsOf(simulation: Simulation, process: Process & { db: Data
         return connection === undefined ? undefined : { connection };
       },
       modelIdOf: () => undefined,
+      retriesFailed: () => true,
     },
     monotonic: process.nowMs,
     wallClock: process.nowMs,

@@ -41,8 +41,17 @@ export const AUDITED_CHECKS = [
   statement(
     'audit_jobs',
     `select task_id || ': ' || count(*) || ' provider jobs' as problem
-     from attempts where task_id = any($1) and job_id is not null
+     from attempts where task_id = any($1) and job_id is not null and state <> 'replaced'
      group by task_id having count(*) > 1`,
+  ),
+  statement(
+    'audit_retry',
+    `select t.id || ': tried again after ' || coalesce(t.retried_from, 'no connection')
+       || ', its replaced attempts were at ' || coalesce(string_agg(a.provider, ', '), 'none')
+       as problem
+     from tasks t left join attempts a on a.task_id = t.id and a.state = 'replaced'
+     where t.id = any($1)
+     group by t.id having string_agg(a.provider, ', ') is distinct from t.retried_from`,
   ),
   statement(
     'audit_test_provider',

@@ -27,15 +27,16 @@ const countAttempts = query<[], Counts>(
      select id, phase, request->>'model' as model, updated_at from tasks
      where created_at > (select clock_now()) - interval '1 day' and surface <> '${TEST_SURFACE}'
      order by created_at desc limit ${MAX_TASKS})
-   select provider, model, count(*) filter (where state = 'accepted')::int as accepted,
+   select provider, model, count(job_id)::int as accepted,
      count(*) filter (where fault = 'busy')::int as busy,
      count(*) filter (where fault = 'operator')::int as refused,
      count(*) filter (where state = 'unknown' or outcome_by <> 'sender')::int as uncertain,
-     count(*) filter (where state = 'accepted' and phase = 'failed')::int as failed,
+     count(*) filter (where state = 'replaced' or (state = 'accepted' and phase = 'failed'))::int
+       as failed,
      (percentile_cont(0.5) within group (order by extract(epoch from updated_at - outcome_at))
        filter (where state = 'accepted' and phase = 'completed'))::float8 as median_seconds
    from recent cross join lateral (
-     select provider, state, outcome_by, outcome_at,
+     select provider, state, job_id, outcome_by, outcome_at,
        case when state = 'rejected' then cause->>'fault' end as fault
      from attempts where task_id = recent.id offset 0) tried
    group by provider, model order by provider, model`,

@@ -58,7 +58,11 @@ export function requireConnections(
 ): void {
   const unknown = wanted.find((name) => !known.includes(name));
   if (unknown === undefined) return;
-  throw new Refusal(field, unknown, `must name ${known.join(', ')}, not ${unknown}${whyNot(unknown)}`);
+  throw new Refusal(
+    field,
+    unknown,
+    `must name ${known.join(', ')}, not ${unknown}${whyNot(unknown)}`,
+  );
 }
 
 export const PROVIDERS = {

@@ -60,19 +60,26 @@ export const ROUTES = {
           CHOICES,
         ),
       ),
+      retry_failed: optional(
+        choiceOf(
+          'on: a job that failed by the provider’s fault, certainly unbilled, is tried once at the next. Left out: as before.',
+          ['on', 'off'],
+        ),
+      ),
     },
     positional: ['model', 'steps'],
     reason: 'required',
     dialog: { title: 'Set the route' },
-    async run({ db }, { model, steps, choice: given }, action) {
+    async run({ db }, { model, steps, choice: given, retry_failed: retry }, action) {
       await requireModel(db, model);
       const before = (await listRoutes(db)).find((route) => route.model === model);
       if (steps) await requireRunning(db, steps, before?.steps);
       const choice = given ?? before?.choice ?? 'order';
-      const details = { choice, steps: steps && formatSteps(steps) };
+      const retryFailed = retry === undefined ? (before?.retry_failed ?? false) : retry === 'on';
+      const details = { choice, retry_failed: retryFailed, steps: steps && formatSteps(steps) };
       return performAction(db, action, { target: model, details }, async (tx) => {
         const changed = steps
-          ? await saveRoute(tx, { model, choice, steps })
+          ? await saveRoute(tx, { ...details, model, steps })
           : await deleteRoute(tx, model);
         return { model, ...details, changed };
       });

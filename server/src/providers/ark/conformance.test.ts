@@ -6,6 +6,7 @@ import {
   failedWith,
   forced,
   operator,
+  ownFailure,
   request,
   succeeded,
   working,
@@ -87,9 +88,14 @@ providerConformance({
       becomes: failed('content_refused', false),
     },
     {
-      says: 'failed otherwise',
-      changes: failedWith('InternalServiceError'),
+      says: 'failed because of a parameter',
+      changes: failedWith('InvalidParameter'),
       becomes: failed('provider_failed', false),
+    },
+    {
+      says: 'failed by its own fault',
+      changes: failedWith('InternalServiceError'),
+      becomes: ownFailure('provider_failed'),
     },
   ],
 });

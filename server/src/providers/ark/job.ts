@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { JobIdSchema } from '../kit/job-id.ts';
-import { CONTENT_FAULT, EXPIRED, type JobFault } from '../kit/outcomes.ts';
+import { CONTENT_FAULT, EXPIRED, type JobFailure, type JobFault } from '../kit/outcomes.ts';
 import type { Api, JsonResponse } from '../kit/remote.ts';
 import type { CancelOutcome, JobStatus } from '../provider.ts';
 import { ArkErrorSchema, arkCause, arkCauseOf, arkErrorIn, arkMeaning } from './errors.ts';
@@ -78,6 +78,8 @@ const FAILED: JobFault = {
   code: 'provider_failed',
   message: 'The provider could not make this video.',
 };
+/** Source: the error code reference of ark-cli. */
+const PROVIDER_FAULT = /^(InternalServiceError|ServerOverloaded)$/;
 
 /**
  * What a task's status means. Only successful videos are billed. `expired` is in the API's list of
@@ -93,7 +95,9 @@ function statusOf(job: ArkJob): JobStatus {
     }
     case 'failed': {
       const isContent = job.error && arkMeaning(job.error, 200) === CONTENT_FAULT;
-      return ended(job, isContent ? CONTENT_FAULT : FAILED);
+      if (isContent) return ended(job, CONTENT_FAULT);
+      const isProviderFault = PROVIDER_FAULT.test(job.error?.code ?? '');
+      return { ...ended(job, FAILED), isProviderFault };
     }
     case 'expired':
       return ended(job, EXPIRED);
@@ -105,7 +109,7 @@ function statusOf(job: ArkJob): JobStatus {
   }
 }
 
-function ended({ status, error }: ArkJob, fault: JobFault): JobStatus {
+function ended({ status, error }: ArkJob, fault: JobFault): JobFailure {
   const cause = error ? arkCause(error) : `status ${status}`;
   return { kind: 'failed', ...fault, cause, billed: false };
 }

@@ -4,6 +4,7 @@ import {
   failedWith,
   forced,
   operator,
+  ownFailure,
   REFUSED_BY_STATUS,
   request,
   succeeded,
@@ -56,7 +57,7 @@ providerConformance({
     {
       says: 'not started in time',
       changes: failedWith('request_timeout', 'COMPLETED'),
-      becomes: failed('generation_expired', false),
+      becomes: ownFailure('generation_expired'),
     },
     {
       says: 'not done in time',
@@ -66,7 +67,7 @@ providerConformance({
     {
       says: 'its runner disconnected',
       changes: failedWith('runner_disconnected', 'COMPLETED'),
-      becomes: failed('provider_failed', false),
+      becomes: ownFailure('provider_failed'),
     },
     {
       says: 'cancelled',

@@ -82,6 +82,10 @@ const JOB_FAULTS: Record<string, JobFault> = {
   generation_timeout: EXPIRED,
 };
 
+/** Error types of fal's own failures. Source: fal docs, error reference. */
+const PROVIDER_FAULTS =
+  /^(runner_\w+|internal_error|internal_server_error|startup_timeout|request_timeout)$/;
+
 /**
  * How a request failed. fal does not bill server errors; it may bill a request whose input the
  * model refused.
@@ -90,5 +94,6 @@ const JOB_FAULTS: Record<string, JobFault> = {
 export function falJobFailure(status: number, types: string[], text: string): JobFailure {
   const fault = types.map((type) => JOB_FAULTS[type]).find(Boolean) ?? FAILED;
   const billed = status >= 500 ? false : null;
-  return { kind: 'failed', ...fault, cause: truncate(text), billed };
+  const isProviderFault = types.length > 0 && types.every((type) => PROVIDER_FAULTS.test(type));
+  return { kind: 'failed', ...fault, cause: truncate(text), billed, isProviderFault };
 }

@@ -40,6 +40,7 @@ async function routesOfModels(db: Queryable, providerName: string) {
   return models.map(({ name: model }) => {
     const route = routes.find((one) => one.model === model) ?? {
       choice: 'order' as const,
+      retry_failed: false,
       steps: null,
       is_served: true,
     };

@@ -39,3 +39,8 @@ export function failed(
 ): StatusCase['becomes'] {
   return { kind: 'failed', code, billed };
 }
+
+/** An unbilled failure that certainly is the provider's own fault. */
+export function ownFailure(code: 'provider_failed' | 'generation_expired'): StatusCase['becomes'] {
+  return { ...failed(code, false), isProviderFault: true };
+}

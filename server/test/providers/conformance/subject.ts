@@ -58,7 +58,12 @@ export interface RefusalCase {
 export interface StatusCase {
   says: string;
   changes: Record<string, unknown>;
-  becomes: { kind: JobStatus['kind']; code?: string; billed?: boolean | null };
+  becomes: {
+    kind: JobStatus['kind'];
+    code?: string;
+    billed?: boolean | null;
+    isProviderFault?: boolean;
+  };
 }
 
 export interface ProviderCase {

@@ -1,0 +1,21 @@
+import { TEST_SURFACE } from '../ledger/transfer.ts';
+import type { Routing } from '../routing/routing.ts';
+import type { NextConnection } from '../tasks/not-accepted.ts';
+import type { Task } from '../tasks/task.ts';
+
+/**
+ * Where the task goes if its connection does not accept it, or its job failed there; never for a
+ * task of a test key.
+ */
+export function nextConnection(
+  routing: Pick<Routing, 'next'>,
+  task: Task,
+): NextConnection | undefined {
+  if (task.surface === TEST_SURFACE) return undefined;
+  const { request, route_tried: tried, retried_from: failedAt, provider } = task;
+  return routing.next(request, [
+    ...(tried ?? []),
+    ...(failedAt === null ? [] : [failedAt]),
+    provider,
+  ]);
+}

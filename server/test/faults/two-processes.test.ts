@@ -91,6 +91,8 @@ test('tasks of a connection that one process has are left to it by the other', a
     assert.match(message, /second has 3 live tasks .* name it in CONNECTIONS, with its variables/);
     return ids.every((id) => message.includes(id));
   });
+  const rows = await runOperatorCommand(env, 'connections', 'list');
+  assert.match(JSON.stringify(rows), /"second","is_running":false,.*"unserved_tasks":3}/);
   const jobs = await second.jobs();
   const jobOf = (prompt: string) =>
     jobs.find((job) => job.prompt.includes(prompt)) ?? assert.fail(`${prompt} has no job`);

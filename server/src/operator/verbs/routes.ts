@@ -6,7 +6,7 @@ import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import { CHOICES } from '../../routing/route.ts';
 import { formatSteps, parseSteps } from '../../routing/route-text.ts';
 import { deleteRoute, listRoutes, saveRoute } from '../../routing/stored-routes.ts';
-import { runningConnections } from '../../worker/live-workers.ts';
+import { runningConnections, unservedTasks } from '../../worker/live-workers.ts';
 import { performAction } from '../actions.ts';
 import { choiceOf, type Field, optional, orNone, text } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
@@ -28,15 +28,25 @@ const STEPS: Field<Steps> = {
   },
 };
 
+/** A connection that only its live tasks still name. */
+const UNKNOWN = { state: null, reason: null, waiting_tasks: null };
+
 export const CONNECTIONS = {
   'connections list': verb({
-    summary: 'List the connections to providers, and whether a worker that has them runs',
+    summary: 'List the connections to providers, and the live tasks of those that no worker has',
     fields: {},
     run: async ({ db }) => {
-      const running = await runningConnections(db);
-      return (await listProviders(db)).map(({ provider, state, reason, waiting_tasks }) => {
-        const isRunning = running.includes(provider);
-        return { connection: provider, is_running: isRunning, state, reason, waiting_tasks };
+      const [known, running, unserved] = await Promise.all([
+        listProviders(db),
+        runningConnections(db),
+        unservedTasks(db, []),
+      ]);
+      const names = new Set([...known, ...unserved].map(({ provider }) => provider));
+      return Array.from(names, (connection) => {
+        const isIt = ({ provider }: { provider: string }) => provider === connection;
+        const { state, reason, waiting_tasks } = known.find(isIt) ?? UNKNOWN;
+        const shown = { connection, is_running: running.includes(connection), state, reason };
+        return { ...shown, waiting_tasks, unserved_tasks: unserved.find(isIt)?.tasks ?? 0 };
       });
     },
   }),

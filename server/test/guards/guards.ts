@@ -102,7 +102,7 @@ export const GUARDS = [
   ),
   guards('tasks/create/idempotency-keys', 'tasks/create/create', [
     'a task that failed before it',
-    "and phase in ('reserved', 'ingesting', 'submitting', 'held')",
+    "and phase in ('reserved', 'ingesting', 'submitting', 'review', 'held')",
   ]),
   guards('tasks/waiting', 'tasks/waiting', [
     'uncertain acceptance is 503 with the credits held, and is announced first',
@@ -207,7 +207,7 @@ export const GUARDS = [
     'without a fresh proof a session gets no passkey',
     'if (hasFreshProof)',
   ]),
-  guards('sign-in/check-passkey', 'site/auth/passkeys', [
+  guards('sign-in/check-passkey', 'site/auth/proof', [
     'a challenge of ours, in time',
     '$3 and expires_at > clock_now()',
     '$3',

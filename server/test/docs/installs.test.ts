@@ -219,32 +219,3 @@ longTest('the page of MCP: the settings of both kinds make a video', async () =>
     await Promise.all([overHttp.close(), overStdio.close()]);
   }
 });
-
-longTest('the page of MCP: the help, and a call with the inspector', async () => {
-  await using machine = await newMachine();
-  const [, help = ''] = /`(npx --yes --package [^`]+--help)`/.exec(await page('mcp')) ?? [];
-  assert.match(await shell(machine, help), /framewright-mcp: videos/);
-  assert.match(await shell(machine, await block('mcp', 'sh')), /completed/);
-});
-
-longTest('the page of the packages: each command installs one', async () => {
-  const commands = [...(await page('packages')).matchAll(/\| `((?:npm|npx|pip) [^`]+)` \|/g)];
-  assert.equal(commands.length, 5);
-  for (const [, command = ''] of commands) {
-    await using machine = await newMachine();
-    const head = command.startsWith('pip') ? 'python3 -m venv v && . v/bin/activate\n' : '';
-    await shell(machine, head + command);
-  }
-});
-
-longTest('no other page has an install command', async () => {
-  const lists = await (await fetch(`${service.url}/llms.txt`)).text();
-  const slugs = [...lists.matchAll(/\/docs\/([\w-]+)\.md\)/g)].map(([, slug = '']) => slug);
-  const found: string[] = [];
-  for (const slug of slugs) {
-    const hasCommand = /(npm install|pip install|npx --yes --package)[^\n`]*\/packages\//;
-    if (hasCommand.test(await page(slug))) found.push(slug);
-  }
-  const tested = ['typescript', 'python', 'ai-sdk', 'cli', 'mcp', 'quickstart', 'packages'];
-  assert.deepEqual(found.sort(), [...tested, 'test-keys', 'webhooks'].sort());
-});

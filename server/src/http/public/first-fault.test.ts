@@ -182,3 +182,56 @@ test('a refused request does not bind its Idempotency-Key: another body can use 
   assertError(await poor.create({ ...dear, duration: 14 }, headers), 'insufficient_credits');
   assert.equal((await customer.create({ prompt: 'at last' }, headers)).status, 202);
 });
+
+/** Has no credits: a valid request gets 402, and no task is ever created. */
+const poor = await api.customer(0);
+
+const IMAGE = 'https://media.example/a.png';
+const VIDEO = 'https://media.example/a.mp4';
+const MODES = ['text-to-video', 'image-to-video', 'media-to-video'];
+
+test('the prompt is required, and a wrong length gets the message of the contract', async () => {
+  const words = 'prompt must contain between 3 and 4000 characters.';
+  for (const prompt of ['', 'ab', '😀😀', 'x'.repeat(4001), '😀'.repeat(4001)]) {
+    const response = await poor.create({ prompt });
+    assertError(response, 'invalid_request', { field: 'prompt' });
+    assert.equal(response.body.error.message, words);
+  }
+  const missing = await poor.create({ seed: 1 });
+  assertError(missing, 'invalid_request', { field: 'prompt', reason: 'required' });
+});
+
+test('the details of a 400 have the reason, the limit and the index in a list', async () => {
+  const mode = 'media-to-video';
+  const videos = 'reference_video_urls';
+  const pictures = 'reference_image_urls';
+  const seconds = 'reference_video_durations';
+  const timed = (durations: number[]) => ({ mode, [videos]: [VIDEO], [seconds]: durations });
+  const cases: [body: object, field: string, reason: string, more?: object][] = [
+    [{ duration: 3 }, 'duration', 'too_small', { limit: 4 }],
+    [{ duration: 16 }, 'duration', 'too_large', { limit: 15 }],
+    [{ duration: '5' }, 'duration', 'wrong_type'],
+    [{ seed: null }, 'seed', 'wrong_type'],
+    [{ mode: 'x' }, 'mode', 'not_one_of', { allowedValues: MODES }],
+    [{ mode: 'image-to-video', image_url: 'a b' }, 'image_url', 'malformed'],
+    [{ mode, [pictures]: Array(9).fill(IMAGE) }, pictures, 'too_many', { limit: 8 }],
+    [{ mode, [pictures]: [IMAGE, 'http://a.example/'] }, pictures, 'not_https', { entry: 1 }],
+    [{ mode, [videos]: [VIDEO, 7] }, videos, 'wrong_type', { entry: 1 }],
+    [timed([]), seconds, 'too_few', { limit: 1 }],
+    [timed([16]), seconds, 'too_large', { entry: 0, limit: 15 }],
+  ];
+  for (const [body, field, reason, more] of cases) {
+    const response = await poor.create({ prompt: 'abc', ...body });
+    assertError(response, 'invalid_request', { field, reason, ...more });
+  }
+});
+
+test('the error of a URL with characters that it may not contain says how to encode them', async () => {
+  const frames = { prompt: 'abc', mode: 'image-to-video' };
+  for (const url of ['https://bücher.example/a.png', 'https://a.example/a b.png', 'a.png']) {
+    const { body } = await poor.create({ ...frames, image_url: url });
+    assert.match(body.error.message, /^image_url must be .*ASCII.*punycode.*percent-encode/, url);
+  }
+  const encoded = 'https://xn--bcher-kva.example/a%20b.png';
+  assertError(await poor.create({ ...frames, image_url: encoded }), 'insufficient_credits');
+});

@@ -106,7 +106,7 @@ export const GUARDS = [
   ]),
   guards('tasks/waiting', 'tasks/waiting', [
     'uncertain acceptance is 503 with the credits held, and is announced first',
-    "if (task.phase !== 'held' || task.announced_at !== null)",
+    "if ((task.phase !== 'held' && task.phase !== 'review') || task.announced_at !== null)",
   ]),
   guards(
     'tasks/lease',

@@ -1,3 +1,6 @@
+// The room credentials/: Content Credentials, the signed statement in a video that an AI model made
+// it. This file signs, in child processes; c2pa.ts and bmff.ts know the format (decisions/0068).
+
 import { rename, stat } from 'node:fs/promises';
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';

@@ -1,5 +1,5 @@
-/** What a spreadsheet takes for the start of a formula, including full-width forms. */
-const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+/** What a spreadsheet takes for a formula: by its start, also in full width. Not a negative decimal. */
+const FORMULA = /^(?!-\d+(?:\.\d+)?$)[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
 /**
  * One line of CSV (RFC 4180). An empty field is a missing value. A text that a spreadsheet would

@@ -12,8 +12,9 @@ test('fields with separators are quoted, and a missing value is empty', () => {
 });
 
 test('a spreadsheet runs no text as a formula', () => {
-  assert.equal(csvLine(['=1+1', '+1', '-1', '@a', 'a=1']), "'=1+1,'+1,'-1,'@a,a=1\r\n");
+  assert.equal(csvLine(['=1+1', '+1', '-a', '@a', 'a=1']), "'=1+1,'+1,'-a,'@a,a=1\r\n");
   assert.equal(csvLine(['＝1', '＋1', '－1', '＠a', '\n=1']), `'＝1,'＋1,'－1,'＠a,"'\n=1"\r\n`);
+  assert.equal(csvLine(['-1', '-1.25', '-1+1', '-1\n']), `-1,-1.25,'-1+1,"'-1\n"\r\n`);
   assert.equal(csvLine(['=HYPERLINK("x","y")']), '"\'=HYPERLINK(""x"",""y"")"\r\n');
 });
 

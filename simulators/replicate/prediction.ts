@@ -29,7 +29,7 @@ export function predictionOf(
     output: word === 'succeeded' && !removed ? outputUrl : null,
     error: word === 'failed' ? errorText(job) : null,
     logs: '',
-    metrics: {},
+    metrics: isOver && word !== 'aborted' ? { predict_time: times.jobSeconds } : {},
     created_at: new Date(job.createdAt).toISOString(),
     started_at: word === 'starting' || word === 'aborted' ? null : endedAt,
     completed_at: isOver ? endedAt : null,

@@ -88,10 +88,17 @@ export interface JobCost {
   currency: string;
 }
 
+/** What the provider reports of what an ended job cost. The caller checks the seconds. */
+type JobCharge = {
+  cost?: JobCost;
+  /** How long the job computed, for terms by compute second. */
+  computeSeconds?: number;
+};
+
 export type JobStatus =
   | { kind: 'working' }
-  | { kind: 'succeeded'; output: OutputReference; cost?: JobCost }
-  | {
+  | ({ kind: 'succeeded'; output: OutputReference } & JobCharge)
+  | ({
       kind: 'failed';
       code: 'provider_failed' | 'content_refused' | 'generation_expired';
       /** Public: clients see it. */
@@ -100,13 +107,12 @@ export type JobStatus =
       cause?: string;
       /** Whether the provider charges the operator for the job; null if it does not say. */
       billed: boolean | null;
-      cost?: JobCost;
       /**
        * Whether the provider itself is certainly at fault, so that another may make the video. Left
        * out: the content, a file or a parameter may be, or a person cancelled it.
        */
       isProviderFault?: boolean;
-    }
+    } & JobCharge)
   /** The provider does not know the job, or does not know it any more. */
   | { kind: 'missing' };
 

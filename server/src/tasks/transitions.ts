@@ -56,6 +56,8 @@ export interface Changes {
   /** Whether the provider charges for the failed job; omitted if that is not known. */
   providerBilled?: boolean;
   jobCost?: JobCost;
+  /** How long the job computed, as the provider reports. */
+  computeSeconds?: number;
 }
 
 export interface Move {
@@ -82,13 +84,13 @@ const MOVE = statement(
   `with given as materialized (
      select g.id, g."from", g.lease, g."to", g.held_cause, g.aspect_ratio, g.inputs,
        g.provider_output, g.output_object_id, g.output_facts, g.error_code, g.error_message,
-       g.error_details, g.provider_billed, g.job_cost, g.job_cost_currency, g.cause,
-       g.delay_seconds, g.seen_at
+       g.error_details, g.provider_billed, g.job_cost, g.job_cost_currency,
+       g.job_compute_seconds, g.cause, g.delay_seconds, g.seen_at
      from jsonb_to_recordset($2::jsonb) as g (id text, "from" text, lease bigint, "to" text,
        held_cause text, aspect_ratio text, inputs jsonb, provider_output jsonb,
        output_object_id text, output_facts jsonb, error_code text, error_message text,
        error_details jsonb, provider_billed boolean, job_cost numeric, job_cost_currency text,
-       cause jsonb, delay_seconds float8, seen_at float8)),
+       job_compute_seconds numeric, cause jsonb, delay_seconds float8, seen_at float8)),
    moved as (
      update tasks set
        phase = given."to", held_cause = given.held_cause,
@@ -101,6 +103,7 @@ const MOVE = statement(
        error_details = given.error_details, provider_billed = given.provider_billed,
        job_cost = coalesce(given.job_cost, tasks.job_cost),
        job_cost_currency = coalesce(given.job_cost_currency, tasks.job_cost_currency),
+       job_compute_seconds = coalesce(given.job_compute_seconds, tasks.job_compute_seconds),
        accepted_at = case
          when given."to" = 'generating' and tasks.held_cause is distinct from 'outcome'
          then clock_now() else tasks.accepted_at end,
@@ -184,6 +187,7 @@ function moveValues({ task, step }: Step): object {
     provider_billed: changes.providerBilled,
     job_cost: jobCost?.amount,
     job_cost_currency: jobCost?.currency,
+    job_compute_seconds: changes.computeSeconds,
     cause,
     delay_seconds: delaySeconds,
     seen_at: task.now_seconds,

@@ -198,6 +198,32 @@ test('what a provider reports that a job cost is recorded exactly, however the j
   }
 });
 
+test('compute seconds that can’t be true count as not reported, and fail no task', async () => {
+  const failure = { code: 'provider_failed', message: 'No.', billed: true } as const;
+  const reports: [computeSeconds: number, recorded: string | null][] = [
+    [42.125, '42.125'],
+    [0, '0'],
+    [120, '120'], // the task is 60 seconds old, and clocks may differ by as much
+    [121, null],
+    [-1, null],
+    [Number.NaN, null],
+    [Number.POSITIVE_INFINITY, null],
+  ];
+  const ends: [Extract<JobStatus, { kind: 'succeeded' | 'failed' }>, string][] = [
+    [{ kind: 'succeeded', output: {} }, 'archiving'],
+    [{ kind: 'failed', ...failure }, 'failed'],
+  ];
+  for (const [end, phase] of ends) {
+    for (const [computeSeconds, recorded] of reports) {
+      const task = await generatingTask(60);
+      await generate(depsThatRead({ ...end, computeSeconds }), task);
+      assert.equal(await phaseOf(task), phase);
+      const text = 'select job_compute_seconds as recorded from tasks where id = $1';
+      assert.deepEqual(await sql(db, text, [task.id]), [{ recorded }], String(computeSeconds));
+    }
+  }
+});
+
 test('an operator can replace a wrong job id that an operator gave', async () => {
   await freezeClock(db, 0);
   const { held } = await makeHeldTask(fixture);

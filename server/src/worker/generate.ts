@@ -30,7 +30,7 @@ export interface GenerateDeps {
   jobTimes?: Pick<JobTimes, 'expected' | 'working' | 'observe'>;
 }
 
-/** Added to the provider's limit: its clock may differ, and it may end a job late. */
+/** Added to limits of a job's time: the provider's clock may differ, and it may end a job late. */
 const LIMIT_GRACE_SECONDS = 60;
 const MAX_RECHECK_SECONDS = 6 * 3600;
 
@@ -165,26 +165,26 @@ async function nextMove(
   task: Task,
   { status, jobId }: { status: JobStatus; jobId: string },
 ): Promise<Move> {
-  if (status.kind !== 'failed' && status.kind !== 'missing') return afterJob(status, jobId);
+  if (status.kind !== 'failed' && status.kind !== 'missing') return afterJob(task, status, jobId);
   const cancel = await readCancel(db, task.id);
   const isCancelled =
     cancel?.state === 'accepted' || (cancel?.state === 'requested' && status.kind === 'failed');
-  if (!isCancelled) return afterJob(status, jobId);
-  const changes = { error: CANCELLED_ERROR, ...chargeOf(status) };
+  if (!isCancelled) return afterJob(task, status, jobId);
+  const changes = { error: CANCELLED_ERROR, ...chargeOf(task, status) };
   const by = { cancelled: true, cancelled_by: cancel.requested_by };
   return { to: 'failed', changes, cause: { job: jobId, ...by, ...status } };
 }
 
-function afterJob(status: JobStatus, job: string): Move {
+function afterJob(task: Task, status: JobStatus, job: string): Move {
   switch (status.kind) {
     case 'succeeded':
       return {
         to: 'archiving',
-        changes: { providerOutput: status.output, ...chargeOf(status) },
+        changes: { providerOutput: status.output, ...chargeOf(task, status) },
       };
     case 'failed': {
       const error = { code: status.code, message: status.message };
-      const changes = { error, ...chargeOf(status) };
+      const changes = { error, ...chargeOf(task, status) };
       return { to: 'failed', changes, cause: { job, ...status } };
     }
     case 'missing':
@@ -194,12 +194,22 @@ function afterJob(status: JobStatus, job: string): Move {
   }
 }
 
-/** What the provider says about the cost of an ended job. */
-function chargeOf(status: JobStatus): Pick<Changes, 'jobCost' | 'providerBilled'> {
+/**
+ * What the provider says about the cost of an ended job. Compute seconds that can't be true, since
+ * the task is not that old, count as not reported.
+ */
+function chargeOf(
+  task: Task,
+  status: JobStatus,
+): Pick<Changes, 'jobCost' | 'computeSeconds' | 'providerBilled'> {
   if (status.kind !== 'succeeded' && status.kind !== 'failed') return {};
+  const { cost, computeSeconds = Number.NaN } = status;
+  const ageSeconds = task.now_seconds - task.created_at.getTime() / 1000;
+  const isPossible = computeSeconds >= 0 && computeSeconds <= ageSeconds + LIMIT_GRACE_SECONDS;
   const billed = status.kind === 'failed' ? status.billed : null;
   return {
-    ...(status.cost ? { jobCost: status.cost } : {}),
+    ...(cost ? { jobCost: cost } : {}),
+    ...(isPossible ? { computeSeconds } : {}),
     ...(billed === null ? {} : { providerBilled: billed }),
   };
 }

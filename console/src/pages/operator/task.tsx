@@ -65,7 +65,7 @@ function Details({ task }: { task: Task }) {
 }
 
 function factsOf(task: Task) {
-  const { due_at: due, error_code: error, job_cost: cost } = task;
+  const { due_at: due, error_code: error, job_cost: cost, job_compute_seconds: computed } = task;
   const currency = task.job_cost_currency?.toUpperCase();
   return [
     { name: 'Phase', value: <Phase phase={task.phase} cause={task.held_cause} /> },
@@ -74,6 +74,7 @@ function factsOf(task: Task) {
     { name: 'Provider', value: task.provider },
     { name: 'Credits', value: <Credits value={task.credits} /> },
     { name: 'Reported cost', value: cost === null ? null : `${currency} ${cost}` },
+    { name: 'Reported compute time', value: computed === null ? null : `${computed} s` },
     { name: 'Created', value: <DateTime at={task.created_at} /> },
     { name: 'Last change', value: <DateTime at={task.updated_at} /> },
     { name: 'Next step', value: due ? <DateTime at={due} /> : 'none' },

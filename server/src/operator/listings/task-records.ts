@@ -58,6 +58,7 @@ interface TaskRow {
   leased_until: string | null;
   job_cost: number | null;
   job_cost_currency: string | null;
+  job_compute_seconds: number | null;
   error_code: string | null;
   error_message: string | null;
   output_object_id: string | null;

@@ -54,19 +54,22 @@ function linkIn({ unsigned_urls: links }: Job, url: string): string {
 function ended(job: Job, fault: JobFault): JobStatus {
   const cause = truncate(`${job.status}: ${job.error ?? 'no details'}`);
   const { cost } = usageIn(job);
-  const billed = typeof cost === 'number' ? cost > 0 : null;
+  const billed = cost === undefined ? null : cost > 0;
   return { kind: 'failed', ...fault, cause, billed, ...costIn(job) };
 }
 
 /** In USD. Empty if a job used the operator's own key of a vendor, whose charge is not included. */
 function costIn(job: Job): { cost?: JobCost } {
   const { cost, is_byok: isOwnKey } = usageIn(job);
-  const isWhole = typeof cost === 'number' && cost >= 0 && isOwnKey !== true;
+  const isWhole = cost !== undefined && isOwnKey !== true;
   return isWhole ? { cost: { amount: String(cost), currency: 'usd' } } : {};
 }
 
-function usageIn({ usage }: Job): { cost?: unknown; is_byok?: unknown } {
-  return Object(usage);
+/** `1e999` in JSON is Infinity, which Postgres would store. */
+function usageIn({ usage }: Job): { cost: number | undefined; is_byok?: unknown } {
+  const { cost, is_byok } = Object(usage);
+  const isCost = typeof cost === 'number' && cost >= 0 && Number.isFinite(cost);
+  return { cost: isCost ? cost : undefined, is_byok };
 }
 
 /** On OpenRouter's own host, 401 and 403 are about the key, not about the video. */

@@ -112,6 +112,7 @@ test('a failed job is billed if it has a cost, and not known to be without one',
     [{ cost: 0.5 }, true],
     [{ cost: 0 }, false],
     [{ cost: null }, null],
+    [{ cost: -1 }, null],
   ] as const;
   for (const [usage, billed] of usages) {
     const status = await read({ json: { status: 'failed', error: 'oops', usage } });
@@ -137,6 +138,8 @@ test('what a job costs is reported, unless another key pays for a part of it', a
       const ended = await read({ json: { status, usage } });
       assert.deepEqual('cost' in ended ? ended.cost : undefined, cost);
     }
+    const infinite = await read({ text: `{"status": "${status}", "usage": {"cost": 1e999}}` });
+    assert.ok(!('cost' in infinite));
   }
 });
 

@@ -9,25 +9,37 @@ const PredictionSchema = Type.Object({
   status: Type.String(),
   output: Type.Optional(Type.Unknown()),
   error: Type.Optional(Type.Unknown()),
+  metrics: Type.Optional(Type.Unknown()),
 });
 
 /** An unknown status counts as working. Source: Replicate docs, prediction lifecycle. */
 export async function readPrediction(account: Replicate, jobId: string): Promise<JobStatus> {
   const prediction = predictionIn(await account.api.get(urlOf(account, jobId)));
   if (!prediction) return { kind: 'missing' };
-  const { status, output, error } = prediction;
+  const { status, output, error, metrics } = prediction;
+  const time = timeIn(metrics);
   switch (status) {
     case 'succeeded':
       // Seedance's output is one link. Replicate deletes it after an hour.
-      return { kind: 'succeeded', output: typeof output === 'string' ? { url: output } : {} };
+      return {
+        kind: 'succeeded',
+        output: typeof output === 'string' ? { url: output } : {},
+        ...time,
+      };
     case 'failed':
-      return replicateJobFailure(String(error ?? 'no details'));
+      return { ...replicateJobFailure(String(error ?? 'no details')), ...time };
     case 'aborted':
     case 'canceled':
-      return jobEndOf(status);
+      return { ...jobEndOf(status), ...time };
     default:
       return { kind: 'working' };
   }
+}
+
+/** Source: Replicate docs, billing: public models are billed by the time that they process. */
+function timeIn(metrics: unknown): { computeSeconds?: number } {
+  const { predict_time: seconds } = Object(metrics);
+  return typeof seconds === 'number' ? { computeSeconds: seconds } : {};
 }
 
 /** An ended prediction is returned unchanged. Source: Replicate docs, cancel a prediction. */

@@ -85,6 +85,26 @@ test('the output is one link; when Replicate has deleted it, the result is gone'
   await assert.rejects(replicateWith().openOutput(status.output), OutputGone);
 });
 
+test('the time that an ended prediction computed is read from its metrics, if it is a number', async () => {
+  const metrics: [json: string, seconds: number | undefined][] = [
+    ['{"predict_time": 12.683, "total_time": 14}', 12.683],
+    ['{"predict_time": 1e999}', Number.POSITIVE_INFINITY],
+    ['{"predict_time": "12"}', undefined],
+    ['{"predict_time": null}', undefined],
+    ['null', undefined],
+    ['[]', undefined],
+    ['"12"', undefined],
+  ];
+  for (const status of ['succeeded', 'failed', 'canceled', 'aborted']) {
+    for (const [json, seconds] of metrics) {
+      const ended = await read({
+        text: `{"id": "${ID}", "status": "${status}", "metrics": ${json}}`,
+      });
+      assert.equal('computeSeconds' in ended ? ended.computeSeconds : undefined, seconds, json);
+    }
+  }
+});
+
 test('a prediction is missing only if Replicate itself says so', async () => {
   const unknown = { detail: 'The requested resource could not be found.' };
   assert.deepEqual(await read({ status: 404, json: unknown }), { kind: 'missing' });

@@ -91,21 +91,24 @@ test('an id of the model that the connection can’t serve is not sent, whenever
 const A_AND_B = [{ connection: 'a' }, { connection: 'b' }];
 
 test('a route by price follows the terms that hold now, with reference videos too', async () => {
-  const newTerms = {
+  const newTerms: Parameters<typeof saveTerms>[1] = {
     connection: 'a',
     model: 'video-2.0',
     resolution: '720p',
+    per: 'output-second',
     price: '0.07',
-    reference_price: '0.01' as string | null,
+    reference_price: '0.01',
     currency: 'usd',
-    from: undefined as Date | undefined,
+    from: undefined,
   };
+  const byTime: typeof newTerms = { ...newTerms, per: 'compute-second', reference_price: null };
   const tomorrow = new Date(Date.now() + 86_400_000);
   for (const one of [
     newTerms,
     { ...newTerms, connection: 'b', price: '0.06', reference_price: null },
     { ...newTerms, price: '0.01', from: tomorrow },
     { ...newTerms, connection: 'b', price: '9', resolution: '4k' },
+    { ...byTime, resolution: '4k' },
   ]) {
     await db.transaction((tx) => saveTerms(tx, one));
   }

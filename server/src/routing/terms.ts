@@ -1,11 +1,16 @@
 import { type PricedRequest, secondsOf } from '../catalog/price.ts';
-import { namedStatement, query, type Transaction } from '../database/database.ts';
+import { command, first, namedStatement, query, type Transaction } from '../database/database.ts';
+
+/** What the price of terms is for: a second of the output, or of the job's compute time. */
+export const TERMS_UNITS = ['output-second', 'compute-second'] as const;
 
 /** What a connection charges for each second of a model's videos. Prices are exact decimals. */
 export interface Terms {
+  id: number;
   connection: string;
   model: string;
   resolution: string;
+  per: (typeof TERMS_UNITS)[number];
   price: string;
   /** With reference videos, for each second of these and the output; null: `price`, output only. */
   reference_price: string | null;
@@ -16,7 +21,7 @@ export interface Terms {
 /** SQL for `order by … limit 1`: of the terms that began before a job, the newest apply. */
 export const NEWEST_TERMS = 'holds_from desc, id desc';
 
-const COLUMNS = `connection, model, resolution, trim_scale(price)::text as price,
+const COLUMNS = `id, connection, model, resolution, per, trim_scale(price)::text as price,
   trim_scale(reference_price)::text as reference_price, currency, holds_from as "from"`;
 
 export const listTerms = query<[], Terms>(
@@ -30,11 +35,15 @@ export const currentTerms = query<[], Terms>(
    where holds_from <= clock_now() order by connection, model, resolution, ${NEWEST_TERMS}`,
 );
 
-/** What a request is expected to cost; rounded, since only lists of costs must be exact. */
+/**
+ * What a request is expected to cost; rounded, since only lists of costs must be exact. undefined:
+ * nobody knows how long its job will compute.
+ */
 export function costBy(
-  { price, reference_price: referencePrice, currency }: Terms,
+  { per, price, reference_price: referencePrice, currency }: Terms,
   request: PricedRequest,
-): { amount: number; currency: string } {
+): { amount: number; currency: string } | undefined {
+  if (per === 'compute-second') return undefined;
   const { output, reference } = secondsOf(request);
   const isReferenced = referencePrice !== null && reference > 0;
   const amount = isReferenced
@@ -43,34 +52,50 @@ export function costBy(
   return { amount: Number(amount.toPrecision(12)), currency };
 }
 
+/** Changes run one at a time: each is checked against those before. */
+const lockTerms = command<[], Transaction>(
+  'terms_lock',
+  `select pg_advisory_xact_lock(hashtextextended('terms', 0))`,
+);
+
 const SAVE = namedStatement(
   'terms_save',
   `with wanted as (
      select :connection::text as connection, :model::text as model, :resolution::text as resolution,
-       :price::numeric as price, :referencePrice::numeric as reference_price,
+       :per::text as per, :price::numeric as price, :referencePrice::numeric as reference_price,
        :currency::text as currency, coalesce(:from::timestamptz, clock_now()) as holds_from),
-   same as (
-     select from wanted, lateral (
-       select t.price, t.reference_price, t.currency from terms t
+   judged as (
+     select case
+         when (held.per, held.price, held.reference_price, held.currency)
+           is not distinct from (wanted.per, wanted.price, wanted.reference_price, wanted.currency)
+           then 'unchanged'
+         when held.price is not null and :from::timestamptz < clock_now() then 'too_early'
+         else 'set' end as verdict
+     from wanted left join lateral (
+       select t.per, t.price, t.reference_price, t.currency from terms t
        where t.connection = wanted.connection and t.model = wanted.model
          and t.resolution = wanted.resolution and t.holds_from <= wanted.holds_from
-       order by ${NEWEST_TERMS} limit 1) held
-     where (held.price, held.reference_price, held.currency)
-       is not distinct from (wanted.price, wanted.reference_price, wanted.currency))
-   insert into terms (connection, model, resolution, price, reference_price, currency, holds_from)
-   select connection, model, resolution, price, reference_price, currency, holds_from from wanted
-   where not exists (select from same) returning id`,
+       order by ${NEWEST_TERMS} limit 1) held on true),
+   added as (
+     insert into terms
+       (connection, model, resolution, per, price, reference_price, currency, holds_from)
+     select connection, model, resolution, per, price, reference_price, currency, holds_from
+     from wanted, judged where verdict = 'set')
+   select verdict from judged`,
 );
 
 /**
- * Adds terms to the earlier ones, which are kept. The new ones may begin in the past, since costs
- * are computed when they are listed.
- * @returns whether this changed anything
+ * Adds terms to the earlier ones, which are kept. The cost of a job by its terms never changes: new
+ * ones may begin in the past only where none held, which makes costs known that were not.
+ * @returns `too_early`: others held at the past date, so nothing was added
  */
 export async function saveTerms(
   tx: Transaction,
-  terms: Omit<Terms, 'from'> & { from: Date | undefined },
-): Promise<boolean> {
+  terms: Omit<Terms, 'id' | 'from'> & { from: Date | undefined },
+): Promise<'set' | 'unchanged' | 'too_early'> {
   const { reference_price: referencePrice, from = null, ...rest } = terms;
-  return (await tx.query(SAVE, SAVE.values({ ...rest, referencePrice, from }))).length > 0;
+  await lockTerms(tx);
+  type Row = { verdict: 'set' | 'unchanged' | 'too_early' };
+  const row = await first<Row>(tx, SAVE, SAVE.values({ ...rest, referencePrice, from }));
+  return row?.verdict ?? 'unchanged';
 }

@@ -83,7 +83,14 @@ test('the history says why a route by price chose each connection, and its custo
   await reopen();
   const { model, resolution } = SMALLEST;
   await db.transaction(async (tx) => {
-    const terms = { model, resolution, reference_price: null, currency: 'usd', from: undefined };
+    const terms = {
+      model,
+      resolution,
+      per: 'output-second' as const,
+      reference_price: null,
+      currency: 'usd',
+      from: undefined,
+    };
     await saveTerms(tx, { ...terms, connection: 'ark', price: '0.02' });
     await saveTerms(tx, { ...terms, connection: 'second', price: '0.01' });
     const steps = [{ connection: 'ark' }, { connection: 'second' }];

@@ -17,7 +17,7 @@ export const COST_GROUPS = Object.keys(GROUPS) as CostGroup[];
 export interface Costs {
   /** The day (UTC, when the task was created), or the name or id of what it is grouped by. */
   group: string;
-  /** null: no cost was reported, and no terms apply. */
+  /** null: the cost is not known, neither by a report nor by terms. */
   currency: string | null;
   tasks: number;
   /** Of completed videos. */
@@ -25,34 +25,46 @@ export interface Costs {
   /** Captured: of completed tasks. */
   credits: number;
   cost: string | null;
-  /** Tasks whose cost the provider reported. */
+  /** Tasks whose cost the provider reported, or the time that their terms have a price for. */
   reported: number;
   /** Of these, completed tasks whose cost differs from the terms by more than a tenth. */
   differing: number;
   /** What the captured credits that were not promotional are worth; null: their price is not known. */
   revenue: string | null;
   margin: string | null;
+  /** The ids of the terms that the jobs were made under. */
+  terms: string | null;
 }
 
 const REFERENCE_SECONDS = `(select sum(s::int) from jsonb_array_elements_text(
   coalesce(t.request->'reference_video_durations', '[]')) s)`;
 
+/** Of `tasks`, what {@link jobs} reads. */
+const TASKS =
+  `select id, account_id, request, phase, surface, credits, promotional_credits, job_cost,
+    job_cost_currency, job_compute_seconds, provider_billed, created_at from tasks` as const;
+
 /**
  * Each ended task that has a job, with its cost. A job that failed costs what the terms say only if
  * the provider is known to charge for it.
  */
-function jobs(group: string, tasks = 'tasks'): string {
+function jobs(group: string, tasks = 'recent'): string {
   return `select ${group} as "group", t.phase = 'completed' as is_completed, t.credits,
-       t.promotional_credits, (t.request->>'duration')::int as seconds, t.job_cost,
-       terms.amount as by_terms, coalesce(t.job_cost_currency, terms.currency) as currency,
+       t.promotional_credits, (t.request->>'duration')::int as seconds, terms.id as terms,
+       coalesce(t.job_cost_currency, terms.currency) as currency,
        coalesce(t.job_cost, case when t.phase = 'completed' or t.provider_billed
-         then terms.amount when terms.amount is not null then 0 end) as cost,
-       t.job_cost_currency = terms.currency as is_comparable
+         then terms.amount when terms.id is not null then 0 end) as cost,
+       t.job_cost is not null
+         or (terms.is_by_time and t.job_compute_seconds is not null) as is_reported,
+       t.job_cost_currency = terms.currency
+         and abs(t.job_cost - terms.amount) > terms.amount / 10 as is_unlike_terms
      from ${tasks} t cross join lateral (
        select provider, created_at from attempts
        where task_id = t.id and state = 'accepted' limit 1) a
      left join lateral (
-       select currency, case when reference_price is null or reference.seconds is null
+       select id, currency, per = 'compute-second' as is_by_time,
+         case when per = 'compute-second' then t.job_compute_seconds * price
+           when reference_price is null or reference.seconds is null
            then (t.request->>'duration')::int * price
            else ((t.request->>'duration')::int + reference.seconds) * reference_price end as amount
        from terms, lateral (select ${REFERENCE_SECONDS} as seconds) reference
@@ -62,22 +74,22 @@ function jobs(group: string, tasks = 'tasks'): string {
      where t.phase in ('completed', 'failed') and t.surface <> '${TEST_SURFACE}'`;
 }
 
-/** Adds up the jobs of each group and currency. */
+/** Adds up the jobs of each group and currency; those of unknown cost have no currency. */
 const SUMS = `groups as (
-       select "group", currency, count(*)::int as tasks,
+       select "group", case when cost is not null then currency end as currency,
+         count(*)::int as tasks,
          coalesce(sum(seconds) filter (where is_completed), 0)::int8 as seconds,
          coalesce(sum(credits) filter (where is_completed), 0)::int8 as credits,
          coalesce(sum(credits - promotional_credits) filter (where is_completed), 0) as sold,
-         sum(cost) as cost, count(job_cost)::int as reported,
-         (count(*) filter (where is_completed and is_comparable
-           and abs(job_cost - by_terms) > by_terms / 10))::int as differing
-       from jobs group by "group", currency)
+         sum(cost) as cost, (count(*) filter (where is_reported))::int as reported,
+         (count(*) filter (where is_completed and is_unlike_terms))::int as differing,
+         array_to_string(array_agg(distinct terms order by terms), ' ') as terms
+       from jobs group by 1, 2)
      select "group", currency, tasks, seconds, credits, trim_scale(cost)::text as cost, reported,
        differing, trim_scale(round(sold * price, 6))::text as revenue,
-       trim_scale(round(sold * price - cost, 6))::text as margin
+       trim_scale(round(sold * price - cost, 6))::text as margin, nullif(terms, '') as terms
      from groups left join unnest(:currencies::text[], :prices::numeric[]) as p (currency, price)
-       using (currency)
-     order by "group", currency` as const;
+       using (currency)` as const;
 
 const statements = Object.fromEntries(COST_GROUPS.map((by) => [by, costsBy(by)])) as Record<
   CostGroup,
@@ -87,17 +99,20 @@ const statements = Object.fromEntries(COST_GROUPS.map((by) => [by, costsBy(by)])
 function costsBy(by: CostGroup) {
   return namedStatement(
     `costs_by_${by}`,
-    `with jobs as (${jobs(GROUPS[by])}
-       and t.created_at >= coalesce(:from::timestamptz,
-         clock_now() - :days::float8 * interval '1 day')
-       and t.created_at < coalesce(:until::timestamptz, 'infinity')),
-     ${SUMS}`,
+    `with recent as (${TASKS}
+       where created_at >= coalesce(:from::timestamptz,
+         date_trunc('day', clock_now(), 'utc') - (:days::int - 1) * interval '1 day')
+       and created_at < coalesce(:until::timestamptz, 'infinity')
+       order by created_at desc limit :taskLimit::int),
+     jobs as (${jobs(GROUPS[by])}),
+     ${SUMS} order by ${by === 'day' ? '' : 'tasks desc, '}"group" desc, currency
+     limit :limit::int`,
   );
 }
 
 const OF_TASK = namedStatement(
   'costs_of_task',
-  `with jobs as (${jobs(GROUPS.connection)} and t.id = :taskId), ${SUMS}`,
+  `with jobs as (${jobs(GROUPS.connection, 'tasks')} and t.id = :taskId), ${SUMS}`,
 );
 
 /** A task's costs, by connection. undefined: it has not ended, had no job, or is a test. */
@@ -109,16 +124,12 @@ export function costOfTask(
   return first<Costs>(db, OF_TASK, OF_TASK.values({ taskId, ...arraysOf(creditPrices) }));
 }
 
-/** The newest tasks of the last day: a bounded number, because every scrape reads them. */
-const NEWEST = `(
-  select id, request, phase, surface, credits, promotional_credits, job_cost, job_cost_currency,
-    provider_billed, created_at from tasks
-  where created_at > clock_now() - interval '1 day' order by created_at desc limit 1000)`;
-
+/** The tasks are a bounded number, because every scrape reads them. */
 const NEWEST_COSTS = namedStatement(
   'costs_newest',
-  `with jobs as (
-     ${jobs(`jsonb_build_object('provider', a.provider, 'model', t.request->>'model')`, NEWEST)}),
+  `with recent as (${TASKS}
+     where created_at > clock_now() - interval '1 day' order by created_at desc limit 1000),
+   jobs as (${jobs(`jsonb_build_object('provider', a.provider, 'model', t.request->>'model')`)}),
    ${SUMS}`,
 );
 
@@ -148,18 +159,25 @@ export function listCosts(
     from = null,
     until = null,
     days,
+    limit = null,
+    taskLimit = null,
     creditPrices,
   }: {
     per: CostGroup;
     from?: Date | undefined | null;
     /** Exclusive. */
     until?: Date | undefined | null;
-    /** Without `from`, the period begins so many days ago. */
+    /** Without `from`, the period is so many days (UTC), and today is the last. */
     days: number;
+    /** The most rows: the newest days, or the groups with the most tasks. */
+    limit?: number | undefined | null;
+    /** The most tasks that are read: the newest. */
+    taskLimit?: number | undefined | null;
     /** What a credit is worth, by currency. */
     creditPrices: ReadonlyMap<string, number>;
   },
 ): Promise<Costs[]> {
   const sql = statements[per];
-  return db.query<Costs>(sql, sql.values({ from, until, days, ...arraysOf(creditPrices) }));
+  const period = { from, until, days, limit, taskLimit };
+  return db.query<Costs>(sql, sql.values({ ...period, ...arraysOf(creditPrices) }));
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { makeCustomer } from '../../../test/customer.ts';
+import { freezeClock } from '../../../test/frozen-clock.ts';
 import { requestOf } from '../../../test/requests.ts';
 import {
   bindingFor,
@@ -13,6 +14,7 @@ import {
 } from '../../../test/task-fixtures.ts';
 import { parseCommandLine } from '../../cli/command-line.ts';
 import { printRows } from '../../cli/print.ts';
+import { listTerms } from '../../routing/terms.ts';
 import type { Costs } from '../listings/costs.ts';
 import { readFigures } from '../listings/figures.ts';
 import { RowStream } from '../verb/verb.ts';
@@ -40,6 +42,7 @@ interface Ended {
   request?: object;
   billed?: boolean;
   cost?: [amount: string, currency: string];
+  computed?: number;
   promotional?: number;
   surface?: string;
   createdAt?: string;
@@ -51,6 +54,7 @@ const { accountId } = await makeCustomer(db, 100_000);
 async function makeEnded(ended: Ended): Promise<string> {
   const { provider, phase = 'completed', billed = null, cost = [null, null] } = ended;
   const { promotional = 0, surface = 'api', createdAt = '2026-03-01T12:00:00Z' } = ended;
+  const { computed = null } = ended;
   const request = requestOf({ prompt: 'A lighthouse', ...ended.request });
   const checked = requestFor(bindingFor(accountId), request, PRICE, provider);
   const { task } = await createTask(fixture.deps, checked);
@@ -60,10 +64,11 @@ async function makeEnded(ended: Ended): Promise<string> {
     db,
     `update tasks set phase = $2, due_at = null, provider_billed = $3, job_cost = $4::numeric,
        job_cost_currency = $5, promotional_credits = $6, surface = $7, created_at = $8,
+       job_compute_seconds = $9,
        output_object_id = case when $2 = 'completed' then 'obj_' || id end,
        error_code = case when $2 = 'failed' then 'provider_failed' end
      where id = $1`,
-    [task.id, phase, billed, ...cost, promotional, surface, createdAt],
+    [task.id, phase, billed, ...cost, promotional, surface, createdAt, computed],
   );
   return task.id;
 }
@@ -105,9 +110,25 @@ const CASES: Record<string, [Ended[], Partial<Costs>]> = {
     [{ provider: 'in-euros', cost: ['3', 'eur'] }],
     { currency: 'eur', cost: '3', reported: 1, differing: 0, revenue: null, margin: null },
   ],
+  'by-time': [
+    [
+      { provider: 'by-time', computed: 20.25 },
+      { provider: 'by-time', phase: 'failed', billed: true, computed: 3 },
+      { provider: 'by-time', phase: 'failed', billed: false, computed: 9 },
+      { provider: 'by-time', phase: 'failed' },
+    ],
+    { tasks: 4, seconds: 5, cost: '2.325', reported: 3, differing: 0, margin: '0.175' },
+  ],
+  'by-time-unreported': [
+    [
+      { provider: 'by-time-unreported' },
+      { provider: 'by-time-unreported', phase: 'failed', billed: true },
+    ],
+    { currency: null, tasks: 2, credits: 250, cost: null, reported: 0, margin: null },
+  ],
   unknown: [
     [{ provider: 'unknown' }],
-    { currency: null, credits: 250, cost: null, reported: 0, revenue: null, margin: null },
+    { currency: null, credits: 250, cost: null, reported: 0, margin: null, terms: null },
   ],
 };
 
@@ -116,9 +137,9 @@ test('a task costs what its provider reported, or what the terms say', async () 
     if (connection !== 'unknown') {
       await sql(
         db,
-        `insert into terms (connection, model, resolution, price, reference_price, currency,
-           holds_from) values ($1, 'video-2.0-fast', '720p', 0.1, 0.05, 'usd', '2026-01-01Z')`,
-        [connection],
+        `insert into terms (connection, model, resolution, per, price, reference_price, currency,
+           holds_from) values ($1, 'video-2.0-fast', '720p', $2, 0.1, 0.05, 'usd', '2026-01-01Z')`,
+        [connection, connection.startsWith('by-time') ? 'compute-second' : 'output-second'],
       );
     }
     for (const task of tasks) await makeEnded(task);
@@ -134,47 +155,10 @@ test('a task costs what its provider reported, or what the terms say', async () 
   const groups = { day: '2026-03-01', model: 'video-2.0-fast', account: accountId };
   for (const [by, group] of Object.entries(groups)) {
     const listed = await listCosts(`--per ${by} ${period}`);
-    const shown = listed.map((row) => [row.group, row.currency, row.tasks]);
-    assert.deepEqual(shown, [
-      [group, 'eur', 1],
-      [group, 'usd', 10],
-      [group, null, 1],
-    ]);
+    const shown = listed.map((row) => `${row.group} ${row.currency} ${row.tasks}`);
+    assert.deepEqual(shown.sort(), [`${group} eur 1`, `${group} null 3`, `${group} usd 14`]);
   }
   assert.deepEqual(await listCosts('--per day'), [], 'of the last 30 days');
-});
-
-test('a job has the terms of its submit; later and corrected ones are kept', async () => {
-  const days = [1, 10, 20];
-  for (const day of days) {
-    await makeEnded({
-      provider: 'ark',
-      createdAt: `2026-04-${String(day).padStart(2, '0')}T12:00Z`,
-    });
-  }
-  const costs = async () => {
-    const rows = await listCosts('--from 2026-04-01T00:00:00Z --until 2026-05-01T00:00:00Z');
-    return rows.map(({ cost }) => cost);
-  };
-  assert.deepEqual(await costs(), [null, null, null]);
-  const steps = [
-    ['0.1 USD --from 2026-04-05T00:00:00Z', true, [null, '0.5', '0.5']],
-    ['0.2 usd --from 2026-04-15T00:00:00Z', true, [null, '0.5', '1']],
-    ['0.200 usd --from 2026-04-16T00:00:00Z', false, [null, '0.5', '1']],
-    ['0.3 usd --from 2026-04-15T00:00:00Z', true, [null, '0.5', '1.5']],
-    ['9 usd', true, [null, '0.5', '1.5']],
-  ] as const;
-  for (const [terms, changed, wanted] of steps) {
-    const set = await setTerms(`ark video-2.0-fast 720p ${terms}`);
-    assert.equal(Object(set).changed, changed, terms);
-    assert.deepEqual(await costs(), wanted, terms);
-  }
-  const listed = (await run('terms list')) as { connection: string; price: string }[];
-  const ofArk = listed.filter(({ connection }) => connection === 'ark');
-  assert.deepEqual(
-    ofArk.map(({ price }) => price),
-    ['9', '0.3', '0.2', '0.1'],
-  );
 });
 
 test('a credit is worth what it was sold for on average, in the currency of the cost', async () => {
@@ -233,20 +217,10 @@ test('the cost of one task is shown once it has ended', async () => {
     differs: false,
     revenue: '2.5',
     margin: '1.95',
+    terms: (await listTerms(db)).find(({ connection }) => connection === 'reported'),
   });
   await sql(db, `update tasks set phase = 'generating', due_at = clock_now() where id = $1`, [id]);
   await assert.rejects(run(`costs show ${id}`), /is no ended task with a job/);
-});
-
-test('costs are printed as CSV', async () => {
-  const line = 'costs list --csv --from 2026-04-10T00:00:00Z --until 2026-04-11T00:00:00Z';
-  const result = (await run(line)) as RowStream;
-  const text = (await Array.fromAsync(printRows(result, false))).join('').split(/\r?\n/);
-  assert.deepEqual(text, [
-    'group,currency,tasks,seconds,credits,cost,reported,differing,revenue,margin',
-    '2026-04-10,usd,1,5,250,0.5,0,0,2,1.5',
-    '',
-  ]);
 });
 
 test('terms and prices that make no sense are refused', async () => {
@@ -258,6 +232,9 @@ test('terms and prices that make no sense are refused', async () => {
     'terms set ark video-2.0-fast 720p -1 usd': /must be a decimal/,
     'terms set ark video-2.0-fast 720p 1 dollars': /must have three letters/,
     'terms set ark video-2.0-fast 720p 1 usd --reference-price x': /must be a decimal/,
+    'terms set ark video-2.0-fast 720p 1 usd --per hour': /must be output-second or compute-second/,
+    'terms set ark video-2.0-fast 720p 1 usd --per compute-second --reference-price 1':
+      /reference-price is only for seconds of the output/,
   };
   for (const [line, expected] of Object.entries(refusals)) {
     await assert.rejects(run(line, '--reason', 'because'), expected, line);
@@ -265,4 +242,63 @@ test('terms and prices that make no sense are refused', async () => {
   for (const price of ['usd', 'usd=', 'usd=-1', 'dollar=1', 'usd=0.01,eur']) {
     await assert.rejects(run(`costs list --credit-price ${price}`), /must be such as usd=0.01/);
   }
+});
+
+const FIRST = 'ark video-2.0-fast 720p';
+/** A time on a day of January 2030, where the clock is frozen. */
+const day = (number: number, time = '00:00') =>
+  `2030-01-${String(number).padStart(2, '0')}T${time}:00Z`;
+const JANUARY = `--from ${day(1)} --until ${day(31)}`;
+
+test('the cost of a job never changes once terms have said it', async () => {
+  await freezeClock(db, 24 * 86_400); // the 25th
+  for (const number of [2, 10, 20]) {
+    await makeEnded({ provider: 'ark', createdAt: day(number, '12:00') });
+  }
+  const costs = async () => {
+    const rows = await listCosts(JANUARY);
+    return rows.map(({ cost }) => cost).reverse();
+  };
+  assert.deepEqual(await costs(), [null, null, null]);
+  const steps: [terms: string, result: 'set' | 'unchanged' | 'refused', costs: unknown[]][] = [
+    [`0.1 USD --from ${day(5)}`, 'set', [null, '0.5', '0.5']],
+    [`0.2 usd --from ${day(15)}`, 'refused', [null, '0.5', '0.5']],
+    [`0.2 usd --from ${day(5)}`, 'refused', [null, '0.5', '0.5']],
+    [`1 usd --per compute-second --from ${day(15)}`, 'refused', [null, '0.5', '0.5']],
+    [`0.100 usd --from ${day(15)}`, 'unchanged', [null, '0.5', '0.5']],
+    [`0.7 usd --from ${day(1)}`, 'set', ['3.5', '0.5', '0.5']],
+    [`0.8 usd --from ${day(1)}`, 'refused', ['3.5', '0.5', '0.5']],
+    ['9 usd', 'set', ['3.5', '0.5', '0.5']],
+    [`2 usd --from ${day(28)}`, 'set', ['3.5', '0.5', '0.5']],
+    [`4 usd --from ${day(28)}`, 'set', ['3.5', '0.5', '0.5']],
+  ];
+  for (const [terms, result, wanted] of steps) {
+    const setting = setTerms(`${FIRST} ${terms}`);
+    if (result === 'refused') await assert.rejects(setting, /--from can not be past: other terms/);
+    else assert.equal(Object(await setting).changed, result === 'set', terms);
+    assert.deepEqual(await costs(), wanted, terms);
+  }
+  const listed = (await listTerms(db)).filter(({ connection }) => connection === 'ark');
+  assert.deepEqual(
+    listed.map(({ price }) => price),
+    ['4', '2', '9', '0.1', '0.7'],
+  );
+  const first = `fal video-2.0-fast 720p 1 usd --from ${day(1)}`;
+  const both = await Promise.allSettled([setTerms(first), setTerms(first.replace('1', '2'))]);
+  assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+});
+
+test('costs are printed as CSV, the newest day first, with the ids of their terms', async () => {
+  const result = (await run(`costs list --csv ${JANUARY}`)) as RowStream;
+  const text = (await Array.fromAsync(printRows(result, false))).join('').split(/\r?\n/);
+  const idOf = async (price: string) =>
+    (await listTerms(db)).find((row) => row.connection === 'ark' && row.price === price)?.id;
+  const [early, late] = [await idOf('0.7'), await idOf('0.1')];
+  assert.deepEqual(text, [
+    'group,currency,tasks,seconds,credits,cost,reported,differing,revenue,margin,terms',
+    `2030-01-20,usd,1,5,250,0.5,0,0,2,1.5,${late}`,
+    `2030-01-10,usd,1,5,250,0.5,0,0,2,1.5,${late}`,
+    `2030-01-02,usd,1,5,250,3.5,0,0,2,-1.5,${early}`,
+    '',
+  ]);
 });

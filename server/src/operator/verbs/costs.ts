@@ -1,8 +1,8 @@
 import { creditPrices } from '../../billing/credit-price.ts';
 import { RESOLUTIONS } from '../../catalog/models.ts';
 import type { Database, Queryable } from '../../database/database.ts';
-import { UsageError } from '../../kernel/errors.ts';
-import { listTerms, saveTerms } from '../../routing/terms.ts';
+import { Refusal, UsageError } from '../../kernel/errors.ts';
+import { listTerms, saveTerms, TERMS_UNITS } from '../../routing/terms.ts';
 import { performAction } from '../actions.ts';
 import {
   COST_GROUPS,
@@ -18,10 +18,12 @@ import { requireModel } from './routes.ts';
 
 const DECIMAL = /^\d{1,9}(\.\d{1,12})?$/;
 
-const PRICE = text('Units of the currency for each second of the output, such as 0.0525.', {
+const PRICE = text('Units of the currency for each second, such as 0.0525.', {
   word: 'PRICE',
   pattern: [DECIMAL, 'must be a decimal such as 0.0525'],
 });
+
+const TOO_EARLY = 'can not be past: other terms held then, and a job keeps those of its submit';
 
 export const TERMS = {
   'terms list': verb({
@@ -40,25 +42,42 @@ export const TERMS = {
         word: 'CURRENCY',
         pattern: [/^[a-z]{3}$/i, 'must have three letters, such as usd'],
       }),
+      per: optional(
+        choiceOf(
+          'What a second is of: the output (the default), or the time that the provider reports ' +
+            'to have computed.',
+          TERMS_UNITS,
+        ),
+      ),
       reference_price: optional({
         ...PRICE,
         about:
           'With reference videos: for each second of the output and of these; without it, PRICE ' +
           'for the output alone.',
       }),
-      from: optional(time('Jobs submitted from then on; it may be past. Without it, from now.')),
+      from: optional(
+        time(
+          'Jobs submitted from then on; without it, from now. It may be past only before all terms ' +
+            'of the same connection, model and resolution.',
+        ),
+      ),
     },
     positional: ['connection', 'model', 'resolution', 'price', 'currency'],
     reason: 'required',
     dialog: { title: 'Set the terms' },
-    async run({ db }, { from, currency, reference_price = null, ...given }, action) {
+    async run({ db }, { from, currency, per = 'output-second', ...given }, action) {
       requireConnections('connection', [given.connection], await knownConnections(db));
       await requireModel(db, given.model);
-      const terms = { ...given, reference_price, currency: currency.toLowerCase() };
+      const { reference_price = null } = given;
+      if (per === 'compute-second' && reference_price !== null) {
+        throw new Refusal('reference_price', reference_price, 'is only for seconds of the output');
+      }
+      const terms = { ...given, per, reference_price, currency: currency.toLowerCase() };
       const details = { ...terms, from };
       return performAction(db, action, { target: given.connection, details }, async (tx) => {
-        const changed = await saveTerms(tx, { ...terms, from });
-        return { ...terms, from: from ?? null, changed };
+        const verdict = await saveTerms(tx, { ...terms, from });
+        if (verdict === 'too_early') throw new Refusal('from', from, TOO_EARLY);
+        return { ...terms, from: from ?? null, changed: verdict === 'set' };
       });
     },
   }),
@@ -82,7 +101,7 @@ const CREDIT_PRICES: Field<Map<string, number>> = {
   },
 };
 
-const COLUMNS: readonly (keyof Costs)[] = [
+export const COST_COLUMNS: readonly (keyof Costs)[] = [
   'group',
   'currency',
   'tasks',
@@ -93,6 +112,7 @@ const COLUMNS: readonly (keyof Costs)[] = [
   'differing',
   'revenue',
   'margin',
+  'terms',
 ];
 
 /** How far back costs are listed unless a date is given. */
@@ -108,11 +128,12 @@ export const COSTS = {
       if (!found) throw new UsageError(`${JSON.stringify(id)} is no ended task with a job`);
       const { group: connection, currency, cost, reported, differing, revenue, margin } = found;
       const facts = { is_reported: reported > 0, differs: differing > 0 };
-      return { task_id: id, connection, currency, cost, ...facts, revenue, margin };
+      const terms = (await listTerms(db)).find((row) => String(row.id) === found.terms) ?? null;
+      return { task_id: id, connection, currency, cost, ...facts, revenue, margin, terms };
     },
   }),
   'costs list': verb({
-    summary: 'List what ended tasks cost you, and your margin; of the last 30 days',
+    summary: 'List what ended tasks cost you, and your margin; of the last 30 days (UTC)',
     fields: {
       per: optional(choiceOf('A row for each of these and each currency.', COST_GROUPS)),
       from: optional(time('Tasks created from then on.')),
@@ -124,7 +145,7 @@ export const COSTS = {
       const rows = await readCosts(db, { per, prices, days: DAYS, ...period });
       return new RowStream({
         name: 'costs',
-        columns: COLUMNS,
+        columns: COST_COLUMNS,
         rows: streamed(rows),
         isCsv,
         summary: () => ({ per }),
@@ -145,6 +166,8 @@ export function readCosts(
   }: {
     per: CostGroup;
     days: number;
+    limit?: number;
+    taskLimit?: number;
     from?: Date | undefined;
     until?: Date | undefined;
     prices?: Map<string, number> | undefined;

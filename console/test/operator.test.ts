@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { openWakeUps } from '../../server/src/tasks/wake-ups.ts';
 import { quiet } from '../../server/test/database.ts';
 import { makeHeldTask } from '../../server/test/task-fixtures.ts';
-import { openRefusing } from './operator-states.ts';
+import { openCosts, openRefusing } from './operator-states.ts';
 import { operatorPages } from './pages.ts';
 import { signedInPage } from './signed-in.ts';
 import { expectNoViolations, open, openSite, settled, siteOf, test } from './site.ts';
@@ -126,6 +126,28 @@ test('an operator sets a route, sees what is wrong with another, and removes it'
   await row.getByText('local, the default').waitFor();
 });
 
+test('an operator sees costs by day, model, connection and customer', async () => {
+  const page = await asOperator();
+  await open(page, '/operator', 'Operator');
+  await page.getByText('No task has ended in this period').waitFor();
+  const download = page.getByRole('link', { name: 'Download CSV' });
+  await page.getByText('30 days').click();
+  await page.locator('a[href$="per=day&days=30"]').waitFor();
+  const [file] = await Promise.all([page.waitForEvent('download'), download.click()]);
+  assert.equal(file.suggestedFilename(), 'costs-by-day-30-days.csv');
+  for (const [by, loss] of Object.entries({
+    Day: '2026-11-27',
+    Model: 'a-model-with',
+    Connection: 'openrouter',
+    Customer: 'acc_2@studio.example.com',
+  })) {
+    await openCosts(page, by);
+    const row = page.getByRole('table', { name: 'Costs' }).getByRole('row', { name: loss });
+    await row.getByText('USD -1.4521').waitFor();
+    await expectNoViolations(page);
+  }
+});
+
 test('to others there is no such page', async () => {
   const { page } = await signedInPage(site);
   await open(page, '/operator', 'Page not found');
@@ -148,8 +170,6 @@ async function expectProviders(admin: Page): Promise<void> {
   assert.equal(await rows.getByRole('button').count(), 1, 'Pause of what gets no jobs anyway');
   await openRefusing(admin);
   await admin.getByRole('table', { name: 'Last 24 hours' }).getByText('4\u2009812').waitFor();
-  const costs = admin.getByRole('table', { name: 'Costs' });
-  await costs.getByRole('row').filter({ hasText: 'USD -1.4521' }).waitFor();
   await expectNoViolations(admin);
   await admin.unrouteAll();
 }

@@ -1,57 +1,101 @@
+import { useState } from 'preact/hooks';
 import { useList } from '../../load.ts';
-import type { Item } from '../../site-api.ts';
-import { Badge } from '../../ui/badge.tsx';
+import { addressOf, type Item } from '../../site-api.ts';
+import { ButtonLink } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Segments } from '../../ui/form/controls.tsx';
+import { binding } from '../../ui/form/field.tsx';
 import { formatNumber } from '../../ui/format.tsx';
-import { type Column, column, ListCard, numbers } from '../../ui/table.tsx';
-import { AskButton, CREDITS } from './frame.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { type Column, column, ListTable, numbers, prose } from '../../ui/table.tsx';
+import { AccountLink, AskButton, CREDITS } from './frame.tsx';
 
 type Row = Item<'GET /console/api/operator/costs'>;
 
-/** What each connection's jobs cost; hidden while no task has ended. */
+const GROUPS = { day: 'Day', model: 'Model', connection: 'Connection', account: 'Customer' };
+
+/** What ended tasks cost, and what is left of what their credits were sold for. */
 export function Costs() {
+  const [asked, setAsked] = useState({ per: 'day', days: '7' });
+  const field = binding(asked, (change) => setAsked((before) => ({ ...before, ...change })));
+  const query = { query: asked };
   return (
-    <ListCard
-      card={{
-        title: 'Costs of the last seven days',
-        note: 'What the provider reported, or what your terms say. The command “costs list” has other periods, and costs per day, model and account.',
-      }}
-      caption="Costs"
-      list={useList('/console/api/operator/costs')}
-      empty={null}
-      lines={2}
-      columns={COSTS}
-      keyOf={({ group, currency }) => `${group} ${currency}`}
-    />
+    <Card
+      title="Costs and margin"
+      note="Of the newest 50 000 tasks, those that have ended, by the day of their request (UTC). The CSV has all; the command “costs list” has other periods."
+      actions={
+        <ButtonLink
+          icon="download"
+          href={addressOf('/console/api/operator/costs.csv', query)}
+          download="costs.csv"
+        >
+          Download CSV
+        </ButtonLink>
+      }
+    >
+      <div class="mb-6 flex flex-wrap items-end gap-x-8 gap-y-4">
+        <Segments label="By" choices={GROUPS} {...field('per')} />
+        <Segments label="Period" choices={{ 7: '7 days', 30: '30 days' }} {...field('days')} />
+      </div>
+      <ListTable
+        list={useList('/console/api/operator/costs', query)}
+        empty={
+          <Empty title="No task has ended in this period">
+            What a job cost is known at its end.
+          </Empty>
+        }
+        caption="Costs"
+        columns={COLUMNS[asked.per] ?? COSTS}
+        keyOf={({ group, currency }) => `${group} ${currency}`}
+      />
+    </Card>
   );
 }
 
 const COSTS: Column<Row>[] = [
-  column('Connection', ({ group }) => <span class="font-medium">{group}</span>),
   numbers('Tasks', ({ tasks }) => formatNumber(tasks)),
   numbers('Seconds', ({ seconds }) => formatNumber(seconds)),
   CREDITS,
   numbers('Cost', ({ cost, currency }) => <Amount amount={cost} currency={currency} />),
-  numbers('Margin', ({ margin, currency }) =>
-    Number(margin) < 0 ? (
-      <Badge tone="bad">
-        <Amount amount={margin} currency={currency} />
-      </Badge>
-    ) : (
+  numbers('Margin', ({ margin, currency }) => (
+    <span class={Number(margin) < 0 ? 'text-bad' : ''}>
       <Amount amount={margin} currency={currency} />
-    ),
-  ),
-  numbers('Unlike the terms', ({ differing }) => formatNumber(differing)),
-  column('', ({ group }) => (
-    <div class="flex md:justify-end">
-      <AskButton small item={group} change={{ verb: 'terms set', given: { connection: group } }}>
-        Set the terms
-      </AskButton>
-    </div>
+    </span>
   )),
+  numbers('Unlike the terms', ({ differing }) => formatNumber(differing)),
 ];
+
+const TERMS: Column<Row> = column('', ({ group }) => (
+  <div class="flex md:justify-end">
+    <AskButton small item={group} change={{ verb: 'terms set', given: { connection: group } }}>
+      Set the terms
+    </AskButton>
+  </div>
+));
+
+const named = (title: string): Column<Row> =>
+  column(title, ({ group }) => <span class="font-medium">{group}</span>);
+
+const COLUMNS: Record<string, Column<Row>[]> = {
+  day: [named(GROUPS.day), ...COSTS],
+  model: [named(GROUPS.model), ...COSTS],
+  connection: [named(GROUPS.connection), ...COSTS, TERMS],
+  account: [
+    prose(GROUPS.account, ({ group, email }) => <AccountLink row={{ account_id: group, email }} />),
+    ...COSTS,
+  ],
+};
+
+const DECIMALS = new Intl.NumberFormat('en-US', {
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 4,
+});
 
 function Amount({ amount, currency }: { amount: string | null; currency: string | null }) {
   if (amount === null || currency === null) return <span class="text-dim">not known</span>;
-  const shown = new Intl.NumberFormat('en-US', { maximumFractionDigits: 4 }).format(Number(amount));
-  return `${currency.toUpperCase()} ${shown}`;
+  return (
+    <span class="whitespace-nowrap">
+      {currency.toUpperCase()} {DECIMALS.format(Number(amount))}
+    </span>
+  );
 }

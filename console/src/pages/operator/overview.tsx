@@ -8,6 +8,7 @@ import { Chart } from '../../ui/chart/chart.tsx';
 import { formatNumber } from '../../ui/format.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, column, numbers, Table } from '../../ui/table.tsx';
+import { Costs } from './costs.tsx';
 import { CREDITS, duration, OperatorPage } from './frame.tsx';
 
 type Figures = Result<'GET /console/api/operator/figures'>['now'];
@@ -27,6 +28,7 @@ export function OverviewPage() {
           </>
         )}
       </Load>
+      <Costs />
     </OperatorPage>
   );
 }

@@ -7,7 +7,6 @@ import { Switch } from '../../ui/form/controls.tsx';
 import { formatNumber, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
 import { Cell, type Column, column, numbers, TableCard } from '../../ui/table.tsx';
-import { Costs } from './costs.tsx';
 import { AskButton, Id, ListPage, OperatorPage, Recorded } from './frame.tsx';
 
 type Orphan = Item<'GET /console/api/operator/verbs/orphans/list'>;
@@ -54,7 +53,6 @@ export function ProvidersPage() {
               rows={providers.routes}
               keyOf={({ model }) => model}
             />
-            <Costs />
           </>
         )}
       </Load>

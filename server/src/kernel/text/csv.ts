@@ -9,6 +9,15 @@ export function csvLine(values: readonly unknown[]): string {
   return `${values.map(field).join(',')}\r\n`;
 }
 
+/** The line of names, and a line per row. */
+export function csvTable<Row extends object>(
+  columns: readonly (keyof Row & string)[],
+  rows: readonly Row[],
+): string {
+  const lines = rows.map((row) => csvLine(columns.map((column) => row[column])));
+  return [csvLine(columns), ...lines].join('');
+}
+
 function field(value: unknown): string {
   const isFormula = typeof value === 'string' && FORMULA.test(value);
   const plain = value instanceof Date ? value.toISOString() : String(value ?? '');

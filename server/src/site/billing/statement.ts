@@ -13,6 +13,7 @@ import {
 } from '../../ledger/statement.ts';
 import type { BalanceKind, Reason } from '../../ledger/transfer.ts';
 import { limitSchema } from '../../requests/routes.ts';
+import { sendCsv } from '../csv.ts';
 import { ModeSchema, type PageDeps, type ResultOf, siteRoute } from '../route.ts';
 
 export type StatementLine = ResultOf<typeof getStatement>['items'][number];
@@ -120,15 +121,12 @@ const CSV_CELLS: Record<string, (row: Movement, offers: Map<string, string>) => 
 const getStatementCsv = siteRoute('GET /console/api/statement.csv', {
   rate: { max: 10, seconds: 60 },
   query: PeriodSchema,
-  handle: async ({ db }: PageDeps, { query, reply, session: { accountId } }) => {
+  handle: async ({ db }: PageDeps, { query, reply, session: { accountId } }): Promise<void> => {
     const { kinds, from, until } = periodOf(query);
     const fileName = query.mode === 'test' ? 'test-credits.csv' : 'credits.csv';
     const period = { kinds, from: from ?? undefined, until: until ?? undefined };
     const { movements } = await openStatement(db, accountId, period);
-    reply
-      .type('text/csv; charset=utf-8')
-      .header('content-disposition', `attachment; filename="${fileName}"`);
-    return reply.send(Readable.from(csv(db, movements)));
+    sendCsv(reply, fileName, Readable.from(csv(db, movements)));
   },
 });
 

@@ -1,28 +1,33 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { findAccount, withEmails } from '../../accounts/accounts.ts';
 import { listKeys } from '../../accounts/api-keys.ts';
 import { describeMovement, offersOf, orderIdOf } from '../../billing/movement-words.ts';
 import { readCatalog } from '../../catalog/stored-models.ts';
-import type { Queryable } from '../../database/database.ts';
+import type { Database, Queryable } from '../../database/database.ts';
+import { csvTable } from '../../kernel/text/csv.ts';
 import { readOverview } from '../../ledger/overview.ts';
 import { movementPage } from '../../ledger/statement.ts';
 import { listActions } from '../../operator/actions.ts';
 import { listAudits } from '../../operator/audit-runs.ts';
+import { COST_GROUPS } from '../../operator/listings/costs.ts';
 import { readFigures } from '../../operator/listings/figures.ts';
 import { recentAttempts } from '../../operator/listings/recent-attempts.ts';
 import { selectHeld } from '../../operator/reconcile-held.ts';
 import { readInput } from '../../operator/verb/fields.ts';
 import { showAccount, waysIn } from '../../operator/verbs/accounts.ts';
-import { readCosts } from '../../operator/verbs/costs.ts';
+import { COST_COLUMNS, readCosts } from '../../operator/verbs/costs.ts';
 import { listProviders, showCreates } from '../../operator/verbs/providers.ts';
 import { showRoutes } from '../../operator/verbs/routes.ts';
 import { TASKS } from '../../operator/verbs/tasks.ts';
-import { operatorRead, PAGE_ROWS, pageOf } from './operator-route.ts';
+import { sendCsv } from '../csv.ts';
+import { siteRoute } from '../route.ts';
+import { type OperatorDeps, operatorRead, PAGE_ROWS, PREFIX, pageOf } from './operator-route.ts';
 import { VERB_ROUTES } from './verb-routes.ts';
 
 const AUDITS = 10;
 const ACTIONS_SHOWN = 20;
-const COST_DAYS = 7;
+/** The most costs that a page reads and shows; the CSV has all. */
+const COSTS_ON_PAGE = { taskLimit: 50_000, limit: 200 };
 const ALL_MOVEMENTS = {
   kinds: ['paid', 'promotional'] as const,
   reasons: null,
@@ -33,6 +38,16 @@ const ALL_MOVEMENTS = {
 const Text = Type.Optional(Type.String());
 const { provider, account, held_hours, cause } = TASKS['tasks reconcile'].fields;
 const HELD = { provider, account, held_hours, cause };
+
+const COSTS = {
+  per: Type.Enum([...COST_GROUPS], { default: 'day' }),
+  days: Type.Enum(['7', '30'], { default: '7' }),
+};
+const CostsSchema = Type.Object(COSTS);
+
+function costsOf(db: Database, { per, days }: Static<typeof CostsSchema>, limits = {}) {
+  return readCosts(db, { per, days: Number(days), ...limits });
+}
 
 /** Each model with its route; without one, its tasks go to PROVIDER. */
 async function routesOfModels(db: Queryable, providerName: string) {
@@ -65,8 +80,23 @@ export const OPERATOR_ROUTES = [
     routes: await routesOfModels(db, providerName),
     recent: await recentAttempts(db),
   })),
-  operatorRead('/costs', {}, async ({ db }) => {
-    return { items: await readCosts(db, { per: 'connection', days: COST_DAYS }), next: null };
+  operatorRead('/costs', COSTS, async ({ db }, { query }) => {
+    const rows = await costsOf(db, query, COSTS_ON_PAGE);
+    const accounts =
+      query.per === 'account' ? rows.map(({ group }) => ({ account_id: group })) : [];
+    const named = await withEmails(db, accounts);
+    return {
+      items: rows.map((row, i) => ({ ...row, email: named[i]?.email ?? null })),
+      next: null,
+    };
+  }),
+  siteRoute(`GET ${PREFIX}/costs.csv`, {
+    access: 'operator',
+    query: CostsSchema,
+    handle: async ({ db }: OperatorDeps, { query, reply }): Promise<void> => {
+      const table = csvTable(COST_COLUMNS, await costsOf(db, query));
+      sendCsv(reply, `costs-by-${query.per}-${query.days}-days.csv`, table);
+    },
   }),
   operatorRead('/audits', {}, async ({ db }) => {
     return { items: await listAudits(db, AUDITS), next: null };

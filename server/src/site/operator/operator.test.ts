@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { assertError } from '../../../test/envelope.ts';
-import { makeHeldTask, makeTask, sql } from '../../../test/task-fixtures.ts';
+import { makeHeldTask, makeTask, recordAccepted, sql } from '../../../test/task-fixtures.ts';
 import { until } from '../../../test/until.ts';
 import { openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
 import { parseCommandLine } from '../../cli/command-line.ts';
@@ -51,7 +51,7 @@ function routes(): { method: 'GET' | 'POST'; url: string }[] {
 test('no route exists for customers', async () => {
   const customer = await website.signIn({ credits: 10 });
   const all = routes();
-  assert.equal(all.length, 10);
+  assert.equal(all.length, 11);
   for (const { method, url } of all) {
     assert.ok(url.startsWith(`${API}/`), url);
     const send = (visitor: TestVisitor) =>
@@ -217,6 +217,41 @@ test('an audit runs in the background and shows its result', async () => {
     20,
   );
   assert.deepEqual([run.actor, run.failure], [operator.email, null]);
+});
+
+test('costs are shown and downloaded by day, model, connection and account', async () => {
+  const { task } = await makeTask(fixture);
+  await recordAccepted(website.database.db, task.id);
+  await sql(
+    website.database.db,
+    `update tasks set phase = 'completed', due_at = null, output_object_id = 'obj_1',
+       job_cost = 0.25, job_cost_currency = 'usd' where id = $1`,
+    [task.id],
+  );
+  const { email } = (await operator.get(`${API}/accounts/${task.account_id}`)).body;
+  const groups = {
+    day: task.created_at.toISOString().slice(0, 10),
+    model: task.request.model,
+    connection: task.provider,
+    account: task.account_id,
+  };
+  for (const [per, group] of Object.entries(groups)) {
+    for (const days of [7, 30]) {
+      const query = `per=${per}&days=${days}`;
+      const [row] = (await operator.get(`${API}/costs?${query}`)).body.items;
+      const shown = [row.group, row.tasks, row.cost, row.email];
+      assert.deepEqual(shown, [group, 1, '0.25', per === 'account' ? email : null], query);
+      const csv = await operator.get(`${API}/costs.csv?${query}`);
+      assert.match(String(csv.headers['content-type']), /^text\/csv/);
+      const lines = csv.body.split('\r\n');
+      assert.match(lines[0], /^group,currency,tasks,.*,terms$/);
+      assert.equal(lines[1], `${group},usd,1,5,250,0.25,1,0,,,`);
+    }
+  }
+  for (const query of ['per=hour', 'days=8', 'days=']) {
+    assertError(await operator.get(`${API}/costs?${query}`), 'invalid_request');
+    assertError(await operator.get(`${API}/costs.csv?${query}`), 'invalid_request');
+  }
 });
 
 test('every verb has both its ways in, or says why it has no route; no change is made without a reason', async () => {

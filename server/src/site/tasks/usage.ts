@@ -2,8 +2,9 @@ import { type Static, Type } from 'typebox';
 import { listKeys } from '../../accounts/api-keys.ts';
 import type { Database } from '../../database/database.ts';
 import { invalidRequest } from '../../kernel/errors.ts';
-import { csvLine } from '../../kernel/text/csv.ts';
+import { csvTable } from '../../kernel/text/csv.ts';
 import { accountUsage, type UsageRow } from '../../tasks/account-tasks.ts';
+import { sendCsv } from '../csv.ts';
 import { ModeSchema, type PageDeps, type ResultOf, siteRoute } from '../route.ts';
 
 const DAY_MS = 86_400_000;
@@ -55,14 +56,8 @@ const downloadUsage = siteRoute('GET /console/api/usage.csv', {
   query: Query,
   handle: async ({ db }: PageDeps, { query, reply, session: { accountId } }): Promise<void> => {
     const { from, to, rows } = await usageOf(db, accountId, query);
-    const columns = [...COLUMNS, ...COUNTS];
-    const lines = rows.map((row) => csvLine(columns.map((column) => row[column])));
     const fileName = `${query.mode === 'test' ? 'test-' : ''}usage-${from}-${to}.csv`;
-    reply.headers({
-      'content-type': 'text/csv; charset=utf-8',
-      'content-disposition': `attachment; filename="${fileName}"`,
-    });
-    reply.send([csvLine(columns), ...lines].join(''));
+    sendCsv(reply, fileName, csvTable([...COLUMNS, ...COUNTS], rows));
   },
 });
 

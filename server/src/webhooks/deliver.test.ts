@@ -142,7 +142,7 @@ test('a delivery is tried again at the published times with the same id, and the
   let clock = 0;
   for (const seconds of RETRY_SECONDS) {
     await deliver();
-    clock += seconds * 1.1 + 300; // the jitter, and the longest rest of the endpoint
+    clock += seconds * 1.1 + 300; // the jitter, and the longest pause of the endpoint
     await fixture.database.setClock(clock);
   }
   await deliver();
@@ -181,7 +181,7 @@ test('a delivery is found at its time, and costs an idle worker no claim before'
   assert.deepEqual(await lookFor(), waits, 'its endpoint is disabled');
 });
 
-test('an endpoint that fails rests, and a success ends its rest', async () => {
+test('an endpoint that fails is paused, and a success ends the pause', async () => {
   const { task, endpoint } = await failedTask();
   respond = responding(503);
   await deliver();
@@ -214,7 +214,7 @@ test('an endpoint that responds 410 is switched off with a mail, and goes on whe
   assert.equal(received.length, 2);
 });
 
-test('a test event ends the rest of an endpoint, and there are at most ten in a minute', async () => {
+test('a test event ends the pause of an endpoint, and there are at most ten in a minute', async () => {
   const { endpoint } = await failedTask();
   respond = responding(503);
   await deliver();

@@ -61,12 +61,12 @@ export async function listDeliveries(
 }
 
 /** Ends the pause of endpoint $1 after failures: its owner wants to see now if it responds. */
-const END_REST = `rested as (
+const END_PAUSE = `resumed as (
      update webhook_endpoints set paused_until = null where id = $1 and paused_until is not null)`;
 
 const SEND_AGAIN = statement(
   'webhook_send_again',
-  `with ${END_REST}
+  `with ${END_PAUSE}
    update webhook_deliveries set state = 'waiting', due_at = ${FIRST_DUE}
    from webhook_endpoints e
    where endpoint_id = $1 and event_id = $2 and e.id = $1 returning event_id`,
@@ -91,7 +91,7 @@ const TESTS_PER_MINUTE = 10;
 
 const SEND_TEST = statement(
   'webhook_send_test',
-  `with ${END_REST}
+  `with ${END_PAUSE}
    insert into webhook_deliveries (event_id, endpoint_id, type, data, due_at)
    select ${NEW_EVENT_ID}, e.id, '${TEST_EVENT}',
      '{"message": "This event was sent to test the endpoint."}', ${FIRST_DUE}

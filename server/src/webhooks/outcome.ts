@@ -13,9 +13,9 @@ export const RETRY_SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000
 const JITTER = 0.1;
 /** An endpoint is switched off when every delivery has failed for this long. */
 export const FAILING_DAYS = 5;
-/** The circuit breaker: after n turns without a success, a rest of 5 s * 2^(n-1), at most 5 min. */
-const REST_SECONDS = 5;
-const MAX_REST_SECONDS = 300;
+/** The circuit breaker: after n turns without a success, a pause of 5 s * 2^(n-1), at most 5 min. */
+const PAUSE_SECONDS = 5;
+const MAX_PAUSE_SECONDS = 300;
 
 export interface DeliveryAttempt {
   delivery: DueDelivery;
@@ -87,8 +87,8 @@ const FAILURE = statement(
   'webhook_endpoint_failure',
   `update webhook_endpoints set failures = failures + 1, leased_until = null,
      failing_since = coalesce(failing_since, clock_now()),
-     paused_until = clock_now() + least(${MAX_REST_SECONDS},
-       ${REST_SECONDS} * 2 ^ least(failures, 10)) * interval '1 second'
+     paused_until = clock_now() + least(${MAX_PAUSE_SECONDS},
+       ${PAUSE_SECONDS} * 2 ^ least(failures, 10)) * interval '1 second'
    where id = $1`,
 );
 

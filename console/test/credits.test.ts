@@ -61,16 +61,6 @@ test('a pack is bought at the payment page, and its credits are there at once', 
   assert.equal(csv.suggestedFilename(), 'credits.csv');
 });
 
-test('who leaves the payment page has paid nothing', async () => {
-  const { page } = await signedInPage(site, { credits: 70 });
-  await page.goto('/credits');
-  await page.getByRole('button', { name: 'Buy for $50.00: Large' }).click();
-  await page.getByRole('link', { name: 'Cancel' }).click();
-  await page.getByText('Nothing was charged').waitFor();
-  await balance(page).getByText('70', { exact: true }).waitFor();
-  await purchases(page).getByText('Not paid yet').waitFor();
-});
-
 test('a bank transfer under way says so, and is not to be paid again', async () => {
   const { page } = await signedInPage(site);
   await page.goto('/credits');

@@ -32,25 +32,6 @@ test('no page of the documentation scrolls sideways, also at a zoom of 200 %', a
   assert.deepEqual(wide, []);
 });
 
-test('the documentation is searched by keyboard', async () => {
-  const page = await site.newPage();
-  await open(page, '/docs/quickstart');
-  await page.keyboard.press('/');
-  await page.keyboard.type('idempotency');
-  await page.getByRole('option').first().waitFor();
-  await page.keyboard.press('ArrowDown');
-  await expectNoViolations(page);
-  await page.keyboard.press('Enter');
-  await page.waitForURL(/\/docs\/.*#/);
-});
-
-test('without a script all samples can be read, and the address is that of the service', async () => {
-  const page = await site.newPage({ javaScriptEnabled: false });
-  await page.goto('/docs/quickstart');
-  assert.ok(await page.getByText('client.generate({').isVisible());
-  assert.ok(await page.getByText(`${site.url}/api/v1`).first().isVisible());
-});
-
 test('a fresh test key is put into the samples of who is signed in', async () => {
   const page = await site.newPage();
   await page.goto('/docs/quickstart');

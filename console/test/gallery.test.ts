@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { rename } from 'node:fs/promises';
-import path from 'node:path';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
 import { createKey } from '../../server/src/accounts/api-keys.ts';
@@ -8,15 +6,13 @@ import { sql } from '../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { galleryMaker, shortVideo } from './filled-gallery.ts';
 import { signedInPage } from './signed-in.ts';
-import { expectNoViolations, open, openSite, settled, siteOf, test } from './site.ts';
+import { expectNoViolations, open, openSite, siteOf, test } from './site.ts';
 
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
 
 let page: Page;
 let accountId = '';
 let email = '';
-/** A completed video, with its poster. */
-let videoId = '';
 let make: ReturnType<typeof galleryMaker>;
 const folder = await temporaryFolder();
 after(() => folder[Symbol.asyncDispose]());
@@ -28,7 +24,7 @@ const site = await siteOf(
     const { keyId } = await createKey(opened.database.db, { accountId, name: HOSTILE });
     const prompt = 'A lighthouse at dawn';
     const files = await shortVideo(folder.path, { width: 640, height: 360 });
-    videoId = await make(accountId, { prompt, ended: 'completed', ...files });
+    await make(accountId, { prompt, ended: 'completed', ...files });
     const ended = 'content_refused';
     await make(accountId, { prompt: HOSTILE, ended, apiKeyId: keyId });
   },
@@ -79,75 +75,6 @@ test('filters are in the address, and find what they name', async () => {
   await page.getByLabel('API key').selectOption(HOSTILE);
   await card('A lighthouse').waitFor({ state: 'detached' });
   await expectNoViolations(page);
-});
-
-test('Back finds the list as it was left, and each filter is a step of its own', async () => {
-  const { page: opened, accountId: busy } = await signedInPage(site, { credits: 10_000 });
-  for (let made = 0; made < 30; made += 1) await make(busy, { prompt: `Take ${made}` });
-  await open(opened, '/playground', 'Playground');
-  await opened.getByRole('link', { name: 'Videos' }).first().click();
-  await opened.getByRole('button', { name: 'Show more' }).click();
-  await opened.getByRole('link', { name: 'Take 0', exact: true }).scrollIntoViewIfNeeded();
-  const at = await opened.evaluate(() => scrollY);
-  await opened.getByRole('link', { name: 'Take 0', exact: true }).click();
-  await settled(opened, 'Take 0');
-  await opened.goBack();
-  await settled(opened, 'Videos');
-  assert.equal(await opened.locator('article').count(), 30);
-  assert.ok(at > 500);
-  assert.ok(Math.abs((await opened.evaluate(() => scrollY)) - at) < 2);
-  await opened.getByLabel('Status', { exact: true }).selectOption('completed');
-  await opened.getByText('No video matches').waitFor();
-  await opened.getByLabel('Text in the prompt').fill('Ta');
-  await opened.waitForURL('**/videos?state=completed&text=Ta');
-  await opened.getByLabel('Text in the prompt').fill('Take');
-  await opened.waitForURL('**/videos?state=completed&text=Take');
-  await opened.goBack();
-  await opened.waitForURL('**/videos?state=completed');
-  await opened.goBack();
-  await opened.waitForURL('**/videos');
-  await opened.waitForFunction(() => document.querySelectorAll('article').length === 30);
-});
-
-test('a refresh with another link does not restart the player', async () => {
-  const path = `/console/api/tasks/${videoId}`;
-  let reads = 0;
-  await page.route(`**${path}`, async (route) => {
-    const response = await route.fetch();
-    const task = await response.json();
-    reads += 1;
-    const status = 'processing'; // so that the page reads the task again and again
-    const video_url = `${task.video_url}&read=${reads}`;
-    await route.fulfill({ response, json: { ...task, status, video_url } });
-  });
-  await page.goto(`/videos/${videoId}`);
-  await page.locator('video').evaluate((video: HTMLVideoElement) => {
-    video.muted = true;
-    video.loop = true;
-    return video.play();
-  });
-  await page.waitForFunction(() => {
-    const link = document.querySelector<HTMLAnchorElement>('a[download]')?.href ?? '';
-    const video = document.querySelector('video');
-    return /read=([3-9]|\d\d)$/.test(link) && video && !video.paused && video.currentTime > 0;
-  });
-  const src = await page.locator('video').evaluate((video: HTMLVideoElement) => video.currentSrc);
-  assert.match(src, /read=1$/);
-  await page.unroute(`**${path}`);
-});
-
-test('the page of a video whose file vanished says so, and whom to ask', async () => {
-  const read = 'select output_object_id as id from tasks where id = $1';
-  const [{ id } = { id: '' }] = await sql<{ id: string }>(site.database.db, read, [videoId]);
-  const file = path.join(folder.path, 'objects', id.slice(-2), id);
-  await rename(file, `${file}.away`);
-  await page.goto(`/videos/${videoId}`);
-  await page.getByRole('heading', { name: 'The file of this video is missing' }).waitFor();
-  assert.equal(await page.locator('video').count(), 0);
-  await expectNoViolations(page);
-  await rename(`${file}.away`, file);
-  await page.reload();
-  await page.locator('video').waitFor();
 });
 
 test('the page of a live task follows it', async () => {

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
-import { type ModelWish, setModel } from '../../server/src/catalog/set-model.ts';
 import { audit } from '../../server/src/operator/audit.ts';
 import { makeCustomer } from '../../server/test/customer.ts';
 import { imageBytes } from '../../server/test/media/media-fixture.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
 import { until } from '../../server/test/until.ts';
 import { CHEAPEST, fillIn, isPlayable } from './cheapest-video.ts';
-import { overflowsOf } from './long-texts.ts';
 import { become, signedInPage, signOut } from './signed-in.ts';
 import { askForCode, expectNoViolations, open, openSite, settled, siteOf, test } from './site.ts';
 
@@ -74,42 +72,6 @@ test('a picture is uploaded, a video is made from it, and it plays, also after a
   await page.getByRole('button', { name: 'Delete the file', exact: true }).click();
   await page.getByText('The file is deleted.').waitFor();
   await page.getByText('96 × 54').waitFor({ state: 'detached' });
-});
-
-test('an added model is chosen with what it offers, and the price that comes next is shown', async () => {
-  const name = 'nova-1';
-  const set = (wish: ModelWish) =>
-    site.database.db.transaction((tx) => setModel(tx, { name, source: 'operator', wish }));
-  const some = { modes: ['text-to-video'], durations: [5, 10], aspect_ratios: ['1:1', '9:16'] };
-  const title = 'Nova <b>1</b>';
-  await set({ title, price: { '480p': 3 }, ...some });
-  await set({ price: { '480p': 4 }, from: new Date('2126-03-01') });
-  const { page, accountId } = await signedIn(100);
-  await until(async () => {
-    const { models } = await (await fetch(`${site.url}/console/api/site`)).json();
-    return models.length === 4;
-  });
-  await open(page, '/pricing', 'Prices');
-  const announced = page.getByRole('table', { name: 'Announced prices' });
-  assert.match(await announced.innerText(), /Nova <b>1<\/b>[\s\S]*2126[\s\S]*480p: 4/);
-  await page.getByLabel('Model').selectOption(name);
-  await page.getByText('10 s', { exact: true }).click();
-  await page.locator('output').getByText('30', { exact: true }).waitFor();
-  await expectNoViolations(page);
-  await open(page, '/playground', 'Playground');
-  await page.getByLabel('Model').selectOption(name);
-  await page.getByLabel('Prompt').fill('A boat of paper');
-  await page.getByText('10 s', { exact: true }).click();
-  assert.equal(await page.getByLabel('Frames').isDisabled(), true);
-  await expectNoViolations(page);
-  await generate(page).click();
-  const [task] = await until(
-    () => tasksOf(accountId),
-    (tasks) => tasks.length === 1,
-  );
-  assert.equal(task?.credits, 30);
-  const { model, duration, resolution, aspect_ratio } = Object(task?.request);
-  assert.deepEqual([model, duration, resolution, aspect_ratio], [name, 10, '480p', '1:1']);
 });
 
 test('a request whose response was lost is sent again with its key, and paid once', async () => {
@@ -291,31 +253,6 @@ test('test mode is one window’s, and makes, cancels and deletes for nothing', 
   const surfaces = 'select surface, credits from tasks where account_id = $1';
   const made = { surface: 'test', credits: CHEAPEST };
   assert.deepEqual(await sql(site.database.db, surfaces, [accountId]), [made, made]);
-});
-
-test('each page shows the test side in test mode, which a sign-out ends', async () => {
-  const { page, accountId } = await signedIn(1000);
-  await page.goto('/usage?mode=test');
-  await page.getByText('Nothing was used in this period').waitFor();
-  await expectNoViolations(page);
-  for (const title of ['API keys', 'Webhooks', 'Videos']) {
-    await page.getByRole('link', { name: title, exact: true }).first().click();
-    await page.getByText(/No (test key|endpoint|videos) yet/).waitFor();
-    await page.getByText('nothing here costs credits').waitFor();
-  }
-  await page.getByRole('link', { name: 'Credits', exact: true }).first().click();
-  await page.getByText('Purchases are always live').waitFor();
-  await page.getByText('No entries yet').waitFor();
-  await expectNoViolations(page);
-  for (const path of ['/credits', '/playground']) {
-    assert.deepEqual(await overflowsOf(page, path), []);
-  }
-  await signOut(page);
-  await settled(page, 'Pay for the video');
-  await become(site, page, accountId);
-  await open(page, '/credits', 'Credits');
-  await page.getByRole('link', { name: /^1.000.*credits available/ }).waitFor();
-  assert.equal(await page.getByText('nothing here costs credits').count(), 0);
 });
 
 test('what was entered is there again after a reload, and after a session that ended', async () => {

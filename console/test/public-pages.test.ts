@@ -20,24 +20,6 @@ test('the first page plays a video', async () => {
   await expectNoViolations(page);
 });
 
-test('who prefers less motion gets a still and a button', async () => {
-  const page = await site.newPage({ reducedMotion: 'reduce' });
-  await page.goto('/');
-  const play = page.getByRole('button', { name: 'Play the sample' });
-  await play.waitFor();
-  assert.equal(await isPaused(page), true);
-  await play.click();
-  await page.waitForFunction(() => (document.querySelector('video')?.currentTime ?? 0) > 0.2);
-});
-
-test('a page that needs a session leads to the sign-in, and names where to go then', async () => {
-  const page = await site.newPage();
-  await open(page, '/keys?x=1', 'Sign in');
-  const { pathname, searchParams } = new URL(page.url());
-  assert.equal(pathname, '/sign-in');
-  assert.equal(searchParams.get('next'), '/keys?x=1');
-});
-
 test('going to another page moves the focus to its title', async () => {
   const page = await site.newPage();
   await open(page, '/sign-in');

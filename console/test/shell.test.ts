@@ -33,25 +33,6 @@ test('the balance is in sight, and the menu works by keyboard', async () => {
   assert.equal(await menu.evaluate((element) => element === document.activeElement), true);
 });
 
-test('a session that can not be read shows the error, its request, and a retry', async () => {
-  const { page } = await signedInPage(site);
-  const me = '**/console/api/me?mode=*';
-  await page.route(me, (route) =>
-    route.fulfill({
-      status: 503,
-      headers: { 'x-request-id': 'req_test' },
-      json: { error: { code: 'service_busy', message: 'Try again in a few seconds.' } },
-    }),
-  );
-  await page.goto('/usage');
-  await page.getByText('Try again in a few seconds.').waitFor();
-  await page.getByText('req_test').waitFor();
-  await expectNoViolations(page);
-  await page.unroute(me);
-  await page.getByRole('button', { name: 'Try again' }).click();
-  await settled(page, 'Usage');
-});
-
 test('what the keyboard reaches is in sight, and it can skip to the content', async () => {
   const { page } = await signedInPage(site);
   await page.setViewportSize({ width: 375, height: 760 });

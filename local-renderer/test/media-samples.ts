@@ -9,8 +9,6 @@ import {
   Rational,
 } from 'node-av';
 import { FilterGraph } from '../filter-graph.ts';
-import { writeMp4 } from '../mp4.ts';
-import { VIDEO_COLOURS } from '../picture.ts';
 
 export type Colour = readonly [red: number, green: number, blue: number];
 
@@ -25,20 +23,6 @@ export async function writeImage(path: string, width: number, height: number, pa
   const codec = path.endsWith('.png') ? FF_ENCODER_PNG : FF_ENCODER_MJPEG;
   const context = { timeBase: new Rational(1, 25), framerate: new Rational(25, 1) };
   await writeFile(path, await Encoder.encodeOne(codec, frame, { context, autoFormat: true }));
-}
-
-/** Writes an MP4 that shows each colour for one second, at 30 frames a second. */
-export async function writeClip(path: string, width: number, height: number, colours: Colour[]) {
-  using graph = new FilterGraph();
-  const seconds = colours.map((colour) => {
-    const color = `0x${Buffer.from(colour).toString('hex')}`;
-    const plain = { color, size: `${width}x${height}`, rate: 30, duration: 1 };
-    return graph.add('format', { pix_fmts: 'rgb24' }, graph.add('color', plain));
-  });
-  const clip = graph.add('concat', { n: colours.length }, ...seconds);
-  const tagged = graph.add('scale', VIDEO_COLOURS, clip);
-  const pictures = graph.frames(graph.add('format', { pix_fmts: 'yuv420p' }, tagged));
-  await writeMp4(path, { framesPerSecond: 30, pictures, sound: null });
 }
 
 /** Decodes a video. Returns the number of frames, and the frames of the wanted indexes as RGB. */

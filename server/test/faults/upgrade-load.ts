@@ -1,9 +1,7 @@
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createKey } from '../../src/accounts/api-keys.ts';
 import { type ApiResponse, client, SMALLEST } from '../client.ts';
-import { makeCustomer } from '../customer.ts';
 import { createTestDatabase } from '../database.ts';
 import { startServiceProcess } from '../service/service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -24,12 +22,7 @@ export async function openDeployment(t: TestContext) {
   const env = { DATABASE_URL: database.url, DATA_DIR: path.join(folder.path, 'data') };
   const start = async (own: Record<string, string>, program?: string[]) =>
     cleanup.use(await startServiceProcess({ ...env, ...own }, program));
-  // Tasks of test keys go the same ways, and nothing is rendered for them.
-  const makeKey = async () => {
-    const { accountId } = await makeCustomer(database.db, 0);
-    return (await createKey(database.db, { accountId, mode: 'test' })).secret;
-  };
-  const startLoad = (urls: string[], newKey = makeKey) => {
+  const startLoad = (urls: string[], newKey: () => Promise<string>) => {
     const load = startUpgradeLoad(newKey, urls);
     cleanup.defer(() => load.stop());
     return load;

@@ -11,12 +11,12 @@ export const waitingTasks = query<[], { provider: string; tasks: number }>(
 export const refusedSubmits = query<[], RefusedSubmits>(
   'provider_refused_submits',
   `with outcomes as (
-     select t.provider, a.cause, a.outcome_at, a.cause->>'fault' as fault,
+     select a.provider, a.cause, a.outcome_at, a.cause->>'fault' as fault,
        max(a.outcome_at) filter (where a.job_id is not null or a.cause->>'fault' = 'request')
-         over (partition by t.provider) as worked_at
-     from (select id, provider, created_at from tasks
+         over (partition by a.provider) as worked_at
+     from (select id, created_at from tasks
        order by created_at desc, id desc limit 200) t
-     cross join lateral (select cause, outcome_at, state, job_id from attempts
+     cross join lateral (select provider, cause, outcome_at, state, job_id from attempts
        where task_id = t.id offset 0) a -- uses the index, however small the table
      where t.created_at > (select clock_now()) - interval '15 minutes'
        and a.state in ('accepted', 'replaced', 'rejected'))

@@ -64,15 +64,18 @@ function limitRows(): Row[] {
 
 type ShownFields = (typeof FIELD_TABLES)[number]['fields'];
 
-/** How each request field is sent to a provider. */
+/** How each request field is sent to a provider; those sent as they are come in one sentence. */
 function fieldsTable({ table: fields, shown = (name) => name }: ShownFields): string {
-  const rows = Object.entries(fields).map(([field, mapping]) => {
-    if ('notSent' in mapping) return [`\`${field}\``, `**not sent**: ${mapping.notSent}`];
-    if ('by' in mapping) return [`\`${field}\``, mapping.by];
+  const sent = Object.entries(fields).map(([field, mapping]) => {
+    if ('notSent' in mapping) return [`\`${field}\``, `**not sent**: ${mapping.notSent}`] as const;
+    if ('by' in mapping) return [`\`${field}\``, mapping.by] as const;
     const note = mapping.note === undefined ? '' : `: ${mapping.note}`;
-    return [`\`${field}\``, `\`${shown(mapping.as)}\`${note}`];
+    return [`\`${field}\``, `\`${shown(mapping.as)}\`${note}`] as const;
   });
-  return table(['Field', 'Sent as'], rows);
+  const rows = sent.filter(([field, as]) => field !== as).map((row) => [...row]);
+  const same = sent.flatMap(([field, as]) => (field === as ? [field] : []));
+  const sentence = same.length === 0 ? '' : `\n\nUnder their own names: ${same.join(', ')}.`;
+  return table(['Field', 'Sent as'], rows) + sentence;
 }
 
 function metricsTables(): string {

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import { after, beforeEach, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { quiet } from '../../test/database.ts';
-import { startWebhookReceiver } from '../../test/service/webhook-receiver.ts';
+import {
+  ALLOW,
+  DENY,
+  NO_VERDICT,
+  REVIEW,
+  saying,
+  startModeratingService,
+} from '../../test/moderating-service.ts';
 import {
   claimTask,
   dueInSeconds,
@@ -28,21 +35,17 @@ import { createModeration, type ModerationChecks } from './moderate.ts';
 import { decideReview, endReview } from './review.ts';
 import { parseWordList } from './word-list.ts';
 
-const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const REVIEW_SECONDS = 3600;
-
-/** How the service that moderates responds. */
-let respond: (response: ServerResponse) => unknown;
 
 const fixture = await openTaskFixture();
 const { db } = fixture;
-const receiver = await startWebhookReceiver((response) => respond(response));
-const { received } = receiver;
+const service = await startModeratingService();
+const { received, says } = service;
 const dead = await deadHost();
-const outbound = createGuardedFetch({ allow: new Set([receiver.host, dead]) });
+const outbound = createGuardedFetch({ allow: new Set([service.host, dead]) });
 after(async () => {
   await outbound.close();
-  await receiver.close();
+  await service.close();
   await fixture.closeAudited();
 });
 beforeEach(async () => {
@@ -60,23 +63,14 @@ async function deadHost(): Promise<string> {
   return `127.0.0.1:${address.port}`;
 }
 
-const saying =
-  (body: unknown, status = 200) =>
-  (response: ServerResponse) =>
-    response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body));
-
-const ALLOW = saying({ verdict: 'allow' });
-const DENY = saying({ verdict: 'deny', reason: 'no weapons.' });
-const REVIEW = saying({ verdict: 'review', reason: 'a real person' });
-
 function stepDeps(
   checks: Partial<ModerationChecks> = {},
   changes: Partial<ModerationService> = {},
 ) {
-  const service: ModerationService = {
+  const settings: ModerationService = {
     kind: 'webhook',
-    url: receiver.url,
-    secret: SECRET,
+    url: service.url,
+    secret: service.secret,
     model: undefined,
     sendsImages: true,
     timeoutSeconds: 10,
@@ -88,7 +82,7 @@ function stepDeps(
   const deps = { ...submitDeps(fixture, accepting), reviewSeconds: REVIEW_SECONDS };
   const links = { briefLinkTo: (id: string) => `https://media.test/brief/${id}` };
   const moderation = createModeration(
-    { words: undefined, service, onFailure: 'closed', ...checks },
+    { words: undefined, service: settings, onFailure: 'closed', ...checks },
     { ...deps, outbound, links, breaker: createProviderBreaker({ db, log: quiet }) },
   );
   return { ...deps, moderation };
@@ -110,7 +104,7 @@ async function verdictOf(task: Task) {
 }
 
 test('the service is asked once, with a signature, and told nothing about the customer but the account’s age', async () => {
-  respond = ALLOW;
+  says(ALLOW);
   const { task } = await makeSubmittingTask(fixture);
   await sql(db, `update accounts set created_at = created_at - interval '50 hours' where id = $1`, [
     task.account_id,
@@ -132,7 +126,7 @@ test('the service is asked once, with a signature, and told nothing about the cu
   assert.equal(await deps.moderation?.admit(task), 'admitted');
   assert.equal(received.length, 1);
   const [{ headers, body } = assert.fail()] = received;
-  const payload = new Webhook(SECRET).verify(body, headers as Record<string, string>);
+  const payload = new Webhook(service.secret).verify(body, headers as Record<string, string>);
   const { type, data } = payload as { type: string; data: object };
   assert.deepEqual([type, headers['webhook-id']], ['moderation.requested', task.id]);
   assert.deepEqual(data, {
@@ -162,7 +156,7 @@ test('an allowed task is submitted; a denied one fails with its refund, and no p
       },
     ],
   ] as const) {
-    respond = answer;
+    says(answer);
     const { task } = await makeSubmittingTask(fixture);
     await submitTask(stepDeps(), task);
     assert.deepEqual(await ended(task), expected);
@@ -171,7 +165,7 @@ test('an allowed task is submitted; a denied one fails with its refund, and no p
 });
 
 test('a task of a test key is never sent to the service', async () => {
-  respond = DENY;
+  says(DENY);
   const { task } = await makeSubmittingTask(fixture);
   assert.equal(await stepDeps().moderation?.admit({ ...task, surface: 'test' }), 'admitted');
   assert.equal(received.length, 0);
@@ -179,7 +173,7 @@ test('a task of a test key is never sent to the service', async () => {
 
 /** A task that waits for an operator. */
 async function taskInReview(): Promise<Task> {
-  respond = REVIEW;
+  says(REVIEW);
   const { task } = await makeSubmittingTask(fixture);
   assert.equal(await submitTask(stepDeps(), task), 'postponed');
   const waiting = await readTask(db, task.id);
@@ -240,31 +234,19 @@ test('a task in review that is denied, cancelled or not decided in time fails wi
   }
 });
 
-/** Services that give no verdict. */
-const BROKEN: Record<string, (response: ServerResponse) => unknown> = {
-  failing: saying({ verdict: 'allow' }, 500),
-  redirecting: (response) => response.writeHead(302, { location: receiver.url }).end(),
-  lying: saying({ verdict: 'maybe' }),
-  garbled: saying('allow'),
-  huge: saying(`${' '.repeat(70_000)}{"verdict":"allow"}`),
-  'cut off': (response) => {
-    response.writeHead(200, { 'content-length': 100 }).write('{"verdict":');
-    response.destroy();
-  },
-  slow: () => {},
-  dripping: (response) => response.writeHead(200).write('{"verdict":"allow"'),
-};
-
 test('with a service that gives no verdict, tasks wait, or go on if the operator says so', async () => {
-  for (const [name, broken] of [...Object.entries(BROKEN), ['dead', () => {}] as const]) {
-    respond = broken;
-    const service = {
+  for (const [name, broken] of [
+    ...Object.entries(NO_VERDICT),
+    ['unreachable', () => {}] as const,
+  ]) {
+    says(broken);
+    const settings = {
       timeoutSeconds: 0.3,
-      ...(name === 'dead' && { url: `http://${dead}/` }),
+      ...(name === 'unreachable' && { url: `http://${dead}/` }),
     };
     for (const onFailure of ['closed', 'open'] as const) {
       const { task } = await makeSubmittingTask(fixture);
-      const result = await stepDeps({ onFailure }, service).moderation?.admit(task);
+      const result = await stepDeps({ onFailure }, settings).moderation?.admit(task);
       const expected = onFailure === 'open' ? 'admitted' : 'postponed';
       assert.equal(result, expected, `${name}, ${onFailure}`);
       const verdict = { verdict: 'allow', source: 'failure', reason: null };
@@ -275,7 +257,7 @@ test('with a service that gives no verdict, tasks wait, or go on if the operator
 });
 
 test('a service that failed three times in a row is left alone, and waiting tasks are refunded in the end', async () => {
-  respond = saying('', 503);
+  says(saying('', 503));
   const deps = stepDeps();
   for (let i = 0; i < 5; i += 1) {
     const { task } = await makeSubmittingTask(fixture);
@@ -294,8 +276,8 @@ test('a service that failed three times in a row is left alone, and waiting task
 
 test('a list of words denies without asking, and the stricter of list and service counts', async () => {
   const words = parseWordList('deny lighthouse at night\nreview light*');
-  const at = async (prompt: string, answer: typeof respond) => {
-    respond = answer;
+  const at = async (prompt: string, answer: Parameters<typeof says>[0]) => {
+    says(answer);
     const { task } = await makeSubmittingTask(fixture);
     const moderated = { ...task, request: { ...task.request, prompt } };
     await stepDeps({ words }).moderation?.admit(moderated);
@@ -318,17 +300,17 @@ test('the adapter for /v1/moderations asks for the prompt and each picture, and 
     saying({
       results: [{ flagged: isFlagged, categories: { violence: isFlagged, sexual: false } }],
     });
-  const service = { kind: 'moderations', secret: 'sk-test', model: 'm-1' } as const;
+  const settings = { kind: 'moderations', secret: 'sk-test', model: 'm-1' } as const;
   const input = { entry: null, width: 1, height: 1, durationSeconds: null, objectId: 'obj' };
   for (const isFlagged of [false, true]) {
     received.length = 0;
-    respond = flagged(isFlagged);
+    says(flagged(isFlagged));
     const { task } = await makeSubmittingTask(fixture);
     task.inputs = [
       { ...input, field: 'reference_image_urls', role: 'reference_image', mediaType: 'image/png' },
       { ...input, field: 'reference_video_urls', role: 'reference_video', mediaType: 'video/mp4' },
     ];
-    await stepDeps({}, service).moderation?.admit(task);
+    await stepDeps({}, settings).moderation?.admit(task);
     const sent = received.map(({ body, headers }) => {
       assert.equal(headers.authorization, 'Bearer sk-test');
       return JSON.parse(body);

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { startSimulator } from '../../../simulators/kit/process.ts';
+import { UsageError } from '../../src/kernel/errors.ts';
+import { decideReview } from '../../src/moderation/review.ts';
 import { reconcile } from '../../src/operator/reconcile.ts';
 import type { ApiResponse } from '../client.ts';
 import { unlessLong } from '../long.ts';
+import { REVIEW, startModeratingService } from '../moderating-service.ts';
 import {
   assertBalance,
   assertOneVideo,
@@ -120,6 +123,50 @@ async function failedAfterAdoption(fixture: CrashFixture, key: string): Promise<
   return (await sql(fixture.database.db, text, [key])).length > 0;
 }
 
+/** A purchase that a service wants to be reviewed, and that an operator allows as soon as it can. */
+function reviewed(fixture: CrashFixture, moderator: Moderator): Story {
+  const { db } = fixture.database;
+  const story = purchase(fixture, apiBuyer);
+  const allow = async () => {
+    const [task] = await tasksOfKey(db, story.mark);
+    if (task?.phase !== 'review') return;
+    const decision = { verdict: 'allow', reason: 'a test' } as const;
+    await db
+      .transaction((tx) => decideReview(tx, task.id, decision))
+      .catch((error: unknown) => {
+        if (!(error instanceof UsageError)) throw error;
+      });
+  };
+  return {
+    ...story,
+    async isDone() {
+      await allow();
+      return story.isDone();
+    },
+    async check(url, response) {
+      let isChecked = false;
+      const checking = story.check(url, response).finally(() => {
+        isChecked = true;
+      });
+      await until(async () => {
+        await allow();
+        return isChecked;
+      });
+      await checking;
+      const [task] = await tasksOfKey(db, story.mark);
+      const questions = moderator.received.filter(({ headers }) => {
+        return headers['webhook-id'] === task?.id;
+      });
+      assert.ok(questions.length <= 2, 'asked again only if the verdict was not recorded');
+      const text = 'select verdict, source from moderation_verdicts where task_id = $1';
+      const verdicts = await sql(db, text, [task?.id]);
+      assert.deepEqual(verdicts, [{ verdict: 'allow', source: 'operator' }]);
+    },
+  };
+}
+
+type Moderator = Awaited<ReturnType<typeof startModeratingService>>;
+
 const skipUnless = (isSampled: boolean) => !isSampled && unlessLong;
 
 describe('a service killed at any point of a request', { concurrency: 2 }, () => {
@@ -171,6 +218,19 @@ describe('a service killed at any point of a request', { concurrency: 2 }, () =>
     await crashAtManyPoints(t, fixture, { leastPoints: 40, open });
     const retried = await sql(db, `select from attempts where state = 'replaced'`);
     assert.ok(retried.length > 0);
+  });
+  test('makes one video and charges it once, after a review', {
+    skip: skipUnless(seed % 8 === 7),
+  }, async (t) => {
+    await using opened = await openCrashFixture('text-to-video');
+    const moderator = await startModeratingService();
+    t.after(() => moderator.close());
+    moderator.says(REVIEW);
+    const hosts = `${opened.env.OUTBOUND_ALLOW},${moderator.host}`;
+    const env = { ...opened.env, ...moderator.env, OUTBOUND_ALLOW: hosts };
+    const fixture = { ...opened, env };
+    const open = async () => reviewed(fixture, moderator);
+    await crashAtManyPoints(t, fixture, { leastPoints: 40, open });
   });
   for (const [i, { title, leastPoints, hasBucket, open }] of CUSTOMER_LIVES.entries()) {
     const skip = skipUnless(seed % 2 === 1 && (seed >> 1) % CUSTOMER_LIVES.length === i);

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
+import { keepVerdict } from '../../server/src/moderation/verdicts.ts';
+import { moveNow } from '../../server/src/tasks/transitions.ts';
 import { openWakeUps } from '../../server/src/tasks/wake-ups.ts';
 import { quiet } from '../../server/test/database.ts';
-import { makeHeldTask } from '../../server/test/task-fixtures.ts';
+import { makeHeldTask, makeSubmittingTask, REQUEST, sql } from '../../server/test/task-fixtures.ts';
 import { openCosts, openRefusing } from './operator-states.ts';
 import { operatorPages } from './pages.ts';
 import { signedInPage } from './signed-in.ts';
@@ -13,11 +15,23 @@ const OPERATOR = 'operator@example.com';
 const site = await siteOf(() => openSite({ ROLES: 'api', ADMIN_EMAILS: OPERATOR }));
 const asOperator = async () => (await signedInPage(site, { email: OPERATOR })).page;
 
-function makeHeld() {
+function fixture() {
   const { url, db } = site.database;
   const wakeUps = openWakeUps({ url, db, log: quiet });
   const deps = { db, wakeUps, log: quiet, providerName: 'local', createWaitSeconds: 20 };
-  return makeHeldTask({ db, deps });
+  return { db, deps };
+}
+
+const makeHeld = () => makeHeldTask(fixture());
+
+/** A task that waits for a review. */
+async function makeReviewed() {
+  const made = await makeSubmittingTask(fixture());
+  const { db } = site.database;
+  const verdict = { verdict: 'review', source: 'service', reason: 'a real person' } as const;
+  await keepVerdict(db, made.task.id, verdict);
+  await moveNow(db, made.task, { to: 'review', delaySeconds: 3600 });
+  return made;
 }
 
 test('an operator decides a held task, and sees the record of it', async () => {
@@ -51,6 +65,25 @@ test('an operator decides a held task, and sees the record of it', async () => {
   await row.getByRole('term').getByText('kind', { exact: true }).waitFor();
   assert.doesNotMatch(text, /[{}"]/);
   await expectNoViolations(page);
+});
+
+test('an operator sees what waits for a review, and allows it', async () => {
+  const page = await asOperator();
+  await open(page, '/operator/reviews', 'Reviews');
+  await page.getByText('Nothing waits for a review').waitFor();
+  const { task } = await makeReviewed();
+  await page.reload();
+  const row = page.getByRole('row').filter({ hasText: task.id });
+  for (const text of [REQUEST.prompt, 'a real person', /@/]) await row.getByText(text).waitFor();
+  await expectNoViolations(page);
+  await row.getByRole('button', { name: 'Allow' }).click();
+  await page.getByLabel('Reason').fill('ticket 94');
+  await expectNoViolations(page);
+  await page.getByRole('dialog').getByRole('button', { name: 'Allow the request' }).click();
+  await page.getByText('Done, and recorded.').waitFor();
+  await page.getByText('Nothing waits for a review').waitFor();
+  const text = 'select phase from tasks where id = $1';
+  assert.deepEqual(await sql(site.database.db, text, [task.id]), [{ phase: 'submitting' }]);
 });
 
 test('held tasks of a filter are shown, then decided together', async () => {

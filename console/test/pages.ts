@@ -21,6 +21,7 @@ export const operatorPages = ({ accountId, tasks }: Ids) => [
   ['/operator/tasks', 'Tasks'],
   ['/operator/tasks/held', 'Decide held tasks'],
   ...tasks.map((id) => [`/operator/tasks/${id}`]),
+  ['/operator/reviews', 'Reviews'],
   ['/operator/actions', 'Actions'],
   ['/operator/providers', 'Providers'],
   ['/operator/accounts', 'Accounts'],

@@ -88,6 +88,8 @@ const NUMBERS = [
   'DELIVERY_SECONDS',
   'RETENTION_DAYS',
   'SHUTDOWN_SECONDS',
+  'MODERATION_REVIEW_HOURS',
+  'MODERATION_TIMEOUT_SECONDS',
 ];
 
 const BAD: Record<string, string[]> = {
@@ -115,6 +117,11 @@ const BAD: Record<string, string[]> = {
   WEBHOOK_PORTS: ['https', '0', '70000', '9-8', '443,,8443'],
   OUTBOUND_ALLOW: ['localhost', 'https://x:1', 'x:0', 'x:99999', 'a:1,,b:2'],
   LOG_LEVEL: ['loud', 'INFO'],
+  MODERATION_URL: ['words.example.com', 'http://words.example.com', 'https://10.0.0.5'],
+  MODERATION_KIND: ['openai'],
+  MODERATION_ON_FAILURE: ['wait'],
+  MODERATION_WORDS_FILE: ['/no/such/file'],
+  MODERATION_REFUSAL_LIMIT: ['-1', '0.5'],
   ...Object.fromEntries(
     NUMBERS.map((name) => [name, ['soon', '-1', '5s', '1e3', 'NaN', 'Infinity', '9'.repeat(400)]]),
   ),
@@ -132,6 +139,19 @@ function isOneLineAbout(name: string): (error: unknown) => boolean {
   return (error) =>
     error instanceof UsageError && error.message.includes(name) && !error.message.includes('\n');
 }
+
+test('a service that moderates needs a secret that can sign', () => {
+  const url = 'https://words.example.com';
+  for (const secret of ['', 'hunter2', 'whsec_aHVudGVyMg==', `${'a'.repeat(32)}`]) {
+    const env = { MODERATION_URL: url, MODERATION_SECRET: secret };
+    assert.throws(() => readConfig(env), isOneLineAbout('MODERATION_SECRET'));
+    assert.doesNotThrow(() => readConfig({ ...env, MODERATION_KIND: 'moderations' }));
+  }
+  const secret = `whsec_${Buffer.alloc(24).toString('base64')}`;
+  const allowed = { MODERATION_URL: 'http://10.0.0.5:81', OUTBOUND_ALLOW: '10.0.0.5:81' };
+  const { moderation } = readConfig({ ...allowed, MODERATION_SECRET: secret });
+  assert.partialDeepStrictEqual(moderation.service, { kind: 'webhook', secret });
+});
 
 test('an interval of 0 is refused, and so is a POLL_MAX_SECONDS below POLL_MIN_SECONDS', () => {
   for (const name of ['POLL_MIN_SECONDS', 'POLL_MAX_SECONDS', 'RECONCILE_SECONDS']) {

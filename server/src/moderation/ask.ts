@@ -9,7 +9,12 @@ export interface Question {
   inputs: { field: string; media_type: string; url: string }[];
 }
 
-/** @throws Error when the service does not give a verdict: its message is the cause */
+/** The service responded, but not with a verdict: the message says with what. */
+export class NoVerdict extends Error {
+  override name = 'NoVerdict';
+}
+
+/** @throws NoVerdict; OutboundError when no response came */
 export type Ask = (question: Question) => Promise<Judgement>;
 
 /** The service that moderates, as an operator configured it. */
@@ -37,7 +42,7 @@ export interface AskDeps {
 /** A longer response is not read to its end, and so is no JSON. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
-/** The JSON of the response to one POST. @throws Error when there is none */
+/** The JSON of the response to one POST. @throws NoVerdict when there is none; OutboundError */
 export async function postJson(
   { outbound, service }: AskDeps,
   { task }: Question,
@@ -50,10 +55,10 @@ export async function postJson(
     deadlineSeconds: service.timeoutSeconds,
     keptBytes: MAX_RESPONSE_BYTES,
   });
-  if (status < 200 || status > 299) throw new Error(`HTTP ${status}`);
+  if (status < 200 || status > 299) throw new NoVerdict(`HTTP ${status}`);
   try {
     return JSON.parse(start);
   } catch {
-    throw new Error(`its response is not JSON of at most ${MAX_RESPONSE_BYTES} bytes`);
+    throw new NoVerdict(`its response is not JSON of at most ${MAX_RESPONSE_BYTES} bytes`);
   }
 }

@@ -7,6 +7,7 @@ import type { Log } from '../kernel/log.ts';
 import { visibleText } from '../kernel/text/visible-text.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
 import type { GuardedPost } from '../outbound/guarded-fetch.ts';
+import { OutboundError } from '../outbound/refusal.ts';
 import type { ProviderBreaker } from '../providers/circuit-breaker/breaker.ts';
 import type { SubmitOutcome } from '../providers/provider.ts';
 import type { Links } from '../storage/links.ts';
@@ -14,7 +15,7 @@ import { awaitProvider } from '../tasks/not-accepted.ts';
 import type { Task } from '../tasks/task.ts';
 import { moveNow, type StepResult } from '../tasks/transitions.ts';
 import { report } from '../telemetry/reports.ts';
-import type { Ask, ModerationService, Question } from './ask.ts';
+import { type Ask, type ModerationService, NoVerdict, type Question } from './ask.ts';
 import { askModerations } from './moderations-api.ts';
 import { DENIED, refusal } from './review.ts';
 import { type Judgement, keepVerdict, readVerdict, type Verdict } from './verdicts.ts';
@@ -129,25 +130,34 @@ function verdictOf(judged: Judgement, source: Verdict['source']): Verdict {
 }
 
 /** Asks unless the service is closed after failures, like a provider (decisions/0016). */
-async function askOnce(
-  { breaker, ...deps }: ModerationDeps,
-  ask: Ask,
-  task: Task,
-): Promise<Judgement | Closed> {
-  const entry = await breaker.enter(MODERATION);
+async function askOnce(deps: ModerationDeps, ask: Ask, task: Task): Promise<Judgement | Closed> {
+  const entry = await deps.breaker.enter(MODERATION);
   if (entry.kind === 'refused') return entry;
-  const observe = (outcome: SubmitOutcome) => breaker.observe(MODERATION, outcome, false);
   try {
-    const answer = await ask(await questionOf(deps, task));
-    await observe({ kind: 'accepted', jobId: task.id });
-    return answer;
-  } catch (error) {
-    const cause = String(error);
-    deps.log.warn({ task: task.id, cause }, 'a task could not be moderated');
-    await observe({ kind: 'not_sent', cause });
-    return { by: 'outage', seconds: RETRY_SECONDS };
+    return await answerTo(deps, ask, await questionOf(deps, task));
   } finally {
     await entry.end();
+  }
+}
+
+/** Failures of the service itself are thrown: they say nothing about the one that moderates. */
+async function answerTo(
+  { breaker, log }: ModerationDeps,
+  ask: Ask,
+  question: Question,
+): Promise<Judgement | Closed> {
+  const { id: task } = question.task;
+  const observe = (outcome: SubmitOutcome) => breaker.observe(MODERATION, outcome, false);
+  try {
+    const answer = await ask(question);
+    await observe({ kind: 'accepted', jobId: task });
+    return answer;
+  } catch (error) {
+    if (!(error instanceof NoVerdict || error instanceof OutboundError)) throw error;
+    const { message: cause } = error;
+    log.warn({ task, cause }, 'a task could not be moderated');
+    await observe({ kind: 'not_sent', cause });
+    return { by: 'outage', seconds: RETRY_SECONDS };
   }
 }
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { type Ask, type AskDeps, postJson, type Question } from './ask.ts';
+import { type Ask, type AskDeps, NoVerdict, postJson, type Question } from './ask.ts';
 
 const ResultsSchema = Type.Object({
   results: Type.Array(
@@ -46,7 +46,7 @@ async function flagsOf(
   const { model } = deps.service;
   const body = JSON.stringify({ ...(model !== undefined && { model }), input });
   const answer = await postJson(deps, question, { headers, body });
-  if (!Value.Check(ResultsSchema, answer)) throw new Error('its response has no results');
+  if (!Value.Check(ResultsSchema, answer)) throw new NoVerdict('its response has no results');
   const flagged = answer.results.filter((result) => result.flagged);
   if (flagged.length === 0) return undefined;
   return flagged.flatMap(({ categories = {} }) =>

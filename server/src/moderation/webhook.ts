@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { signatureHeaders } from '../webhooks/signature.ts';
-import { type Ask, type AskDeps, postJson } from './ask.ts';
+import { type Ask, type AskDeps, NoVerdict, postJson } from './ask.ts';
 
 const AnswerSchema = Type.Object({
   verdict: Type.Enum(['allow', 'deny', 'review']),
@@ -31,7 +31,7 @@ export function askWebhook(deps: AskDeps): Ask {
     const message = { eventId: task.id, timestamp, body };
     const headers = signatureHeaders(message, secret === undefined ? [] : [secret]);
     const answer = await postJson(deps, question, { headers, body });
-    if (!Value.Check(AnswerSchema, answer)) throw new Error('its response has no verdict');
+    if (!Value.Check(AnswerSchema, answer)) throw new NoVerdict('its response has no verdict');
     const { verdict, reason = null } = answer;
     return verdict === 'allow' ? { verdict } : { verdict, reason };
   };

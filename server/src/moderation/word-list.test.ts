@@ -62,8 +62,8 @@ test('ten thousand patterns and the longest prompts take no noticeable time', ()
   );
   const list = parseWordList(lines.join('\n'));
   for (const prompt of ['a'.repeat(4000), 'a '.repeat(2000)]) {
-    const startedAt = performance.now();
+    const before = process.cpuUsage();
     assert.equal(judgeWords(list, prompt), undefined);
-    assert.ok(performance.now() - startedAt < 2000);
+    assert.ok(process.cpuUsage(before).user < 2_000_000, 'microseconds');
   }
 });

@@ -29,7 +29,7 @@ function databaseAround(around: (query: () => Promise<object[]>) => Promise<obje
 const PATIENCE_SECONDS = 60;
 
 test('a wait ends when the task leaves the phases before acceptance, and returns the task', async () => {
-  for (const phase of ['generating', 'archiving', 'held']) {
+  for (const phase of ['generating', 'archiving', 'held', 'review']) {
     const { task } = await makeTask(fixture);
     const outcome = waiting.outcome(task.id, PATIENCE_SECONDS);
     await setPhase(task.id, 'ingesting');
@@ -237,6 +237,12 @@ test('uncertain acceptance is 503 with the credits held, and is announced first'
   assert.equal(error.code, 'service_busy');
   assert.ok(error.retryAfterSeconds);
   assert.deepEqual(error.details, { task_id: task.id, credits: 'held' });
+  assert.notEqual((await readTask(db, task.id)).announced_at, null);
+});
+
+test('a task in review is 202 before the wait is over, and is announced first', async () => {
+  const task = await taskThatIs({ phase: 'review' });
+  assert.equal((await respond(task)).phase, 'review');
   assert.notEqual((await readTask(db, task.id)).announced_at, null);
 });
 

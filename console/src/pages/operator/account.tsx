@@ -64,6 +64,9 @@ function Buttons({ account }: { account: Account }) {
         Grant credits
       </AskButton>
       <AskButton change={() => movementOf('credits adjust', id)}>Adjust</AskButton>
+      {account.paused_until && (
+        <AskButton change={{ verb: 'accounts resume', given }}>Resume</AskButton>
+      )}
       {disabledAt === null && !erasedAt && (
         <AskButton change={{ verb: 'accounts disable', given }}>Disable</AskButton>
       )}
@@ -98,7 +101,7 @@ function Details({ account }: { account: Account }) {
 }
 
 function factsOf(account: Account) {
-  const { account_id: id, erase_at: eraseAt, tasks, lots } = account;
+  const { account_id: id, erase_at: eraseAt, paused_until: pausedUntil, tasks, lots } = account;
   const until = eraseAt && (
     <>
       can be reopened until <DateTime at={eraseAt} />
@@ -109,6 +112,7 @@ function factsOf(account: Account) {
     { name: 'Account ID', value: id, mono: true },
     { name: 'State', value: <AccountState account={account} /> },
     { name: 'Created', value: <DateTime at={account.created_at} /> },
+    { name: 'No new tasks until', value: pausedUntil && <DateTime at={pausedUntil} /> },
     { name: 'Closed by its owner', value: until },
     { name: 'Tasks', value: <Link href={`/operator/tasks?account=${id}`}>{taskCounts}</Link> },
     {

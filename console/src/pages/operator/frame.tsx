@@ -17,6 +17,7 @@ import { type Change, VerbDialog } from './verb-dialog.tsx';
 const PAGES = [
   ['/operator', 'Overview'],
   ['/operator/tasks', 'Tasks'],
+  ['/operator/reviews', 'Reviews'],
   ['/operator/providers', 'Providers'],
   ['/operator/accounts', 'Accounts'],
   ['/operator/orders', 'Orders'],

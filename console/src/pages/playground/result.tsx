@@ -104,10 +104,19 @@ function Refused({ error, onDismiss }: { error: ApiFailure; onDismiss: () => voi
   );
 }
 
-const STEPS = ['reserved', 'ingesting', 'submitting', 'generating', 'archiving', 'completed'];
+const STEPS = [
+  'reserved',
+  'ingesting',
+  'review',
+  'submitting',
+  'generating',
+  'archiving',
+  'completed',
+];
 const STEP_WORDS: Record<string, string> = {
   reserved: 'Queued',
   ingesting: 'Copying',
+  review: 'In review',
   submitting: 'Submitted',
   generating: 'Generating',
   archiving: 'Saving',
@@ -206,7 +215,9 @@ function Outcome({ task, size }: { task: ShownTask; size: Size }) {
 
 function Track({ task, size }: { task: ShownTask; size: Size }) {
   const hasMedia = task.mode !== 'text-to-video';
-  const steps = STEPS.filter((step) => step !== 'ingesting' || hasMedia);
+  const isShown = (step: string) =>
+    step === 'ingesting' ? hasMedia : step !== 'review' || task.phase === 'review';
+  const steps = STEPS.filter(isShown);
   const at = steps.indexOf(task.phase);
   return (
     <div

@@ -1,4 +1,5 @@
 import { query } from '../../database/database.ts';
+import type { TaskInput } from '../../tasks/task.ts';
 
 export interface Review {
   id: string;
@@ -12,6 +13,9 @@ export interface Review {
   source: string;
   reason: string | null;
   in_review_since: Date;
+  inputs: TaskInput[];
+  /** By the database's clock, since 1970. */
+  now_seconds: number;
 }
 
 /** A page of the tasks in review, longest waiting first. @param after the last one before it */
@@ -19,7 +23,8 @@ export const listReviews = query<[after: string | null, limit: number], Review>(
   'operator_reviews',
   `select tasks.id, account_id, surface, request->>'model' as model, request->>'mode' as mode,
      request->>'prompt' as prompt, credits, coalesce(v.source, 'operator') as source, v.reason,
-     updated_at as in_review_since
+     updated_at as in_review_since, inputs,
+     extract(epoch from clock_now())::float8 as now_seconds
    from tasks left join moderation_verdicts v on v.task_id = tasks.id
    where phase = 'review' and due_at is not null and ($1::text is null
      or (updated_at, tasks.id) > (select c.updated_at, c.id from tasks c where c.id = $1))

@@ -1,4 +1,3 @@
-import { withEmails } from '../../accounts/accounts.ts';
 import { decideReview } from '../../moderation/review.ts';
 import type { Action } from '../actions.ts';
 import { performAction } from '../actions.ts';
@@ -20,8 +19,13 @@ export const REVIEWS = {
     summary: 'List tasks that wait for a decision before their submit, the longest waiting first',
     fields: {},
     cursorOf: (row: { id: string }) => row.id,
-    run: ({ db, page }) => listReviews(db, page.after ?? null, page.limit),
-    runOnConsole: async (run, { db }) => withEmails(db, await run()),
+    async run({ db, page }) {
+      const reviews = await listReviews(db, page.after ?? null, page.limit);
+      return reviews.map(({ inputs, now_seconds: _, ...review }) => ({
+        ...review,
+        files: inputs.length,
+      }));
+    },
   }),
   'reviews allow': verb({
     summary: 'Submit a task that is in review',

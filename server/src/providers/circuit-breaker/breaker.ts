@@ -50,10 +50,9 @@ export function createProviderBreaker({ db, log }: { db: Database; log: Log }) {
       const seconds = await recordFailure(db, provider, outcome);
       if (seconds === undefined) return;
       const about = { provider, seconds, cause: 'cause' in outcome ? outcome.cause : undefined };
-      log.warn(about, 'the provider does not take jobs: creates get 503, and tasks wait');
+      log.warn(about, 'closed after failures: tasks wait, and creates for a provider get 503');
     } else if (meaning === 'works' && refusing.has(provider)) {
-      if (await recordSuccess(db, provider))
-        log.info({ provider }, 'the provider takes jobs again');
+      if (await recordSuccess(db, provider)) log.info({ provider }, 'open again');
     }
   };
   return {

@@ -3,11 +3,13 @@ import type { Database } from '../../database/database.ts';
 import { ApiError, invalidRequest, Refusal, UsageError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { RecentMinutes } from '../../operator/recent-minutes.ts';
+import type { Links } from '../../storage/links.ts';
 import { siteRoute } from '../route.ts';
 
 export interface OperatorDeps {
   db: Database;
   log: Log;
+  links: Links;
   /** This process's activity in the last two hours. */
   recent: RecentMinutes;
   /** The provider that gets new tasks. */

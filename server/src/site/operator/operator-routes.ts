@@ -12,6 +12,7 @@ import { listAudits } from '../../operator/audit-runs.ts';
 import { COST_GROUPS } from '../../operator/listings/costs.ts';
 import { readFigures } from '../../operator/listings/figures.ts';
 import { recentAttempts } from '../../operator/listings/recent-attempts.ts';
+import { listReviews } from '../../operator/listings/reviews.ts';
 import { selectHeld } from '../../operator/reconcile-held.ts';
 import { readInput } from '../../operator/verb/fields.ts';
 import { showAccount, waysIn } from '../../operator/verbs/accounts.ts';
@@ -110,6 +111,18 @@ export const OPERATOR_ROUTES = [
       return { tasks: await withEmails(db, tasks), confirm };
     },
   ),
+  operatorRead('/reviews', { cursor: Text }, async ({ db, links }, { query: { cursor } }) => {
+    const reviews = await listReviews(db, cursor ?? null, PAGE_ROWS);
+    const shown = reviews.map(({ inputs, now_seconds: now, ...review }) => ({
+      ...review,
+      files: inputs.map(({ field, entry, objectId, mediaType }) => ({
+        field,
+        entry,
+        url: links.briefLinkTo(objectId, now, mediaType),
+      })),
+    }));
+    return pageOf(await withEmails(db, shown), ({ id }) => id);
+  }),
   operatorRead('/accounts/:id', {}, async ({ db }, { id }) => {
     const accountId = await findAccount(db, id);
     return {

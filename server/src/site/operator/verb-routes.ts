@@ -110,7 +110,6 @@ export type VerbReads =
   | ReadBy<'orders list'>
   | ReadBy<'orders show'>
   | ReadBy<'orphans list'>
-  | ReadBy<'reviews list'>
   | ReadBy<'tasks list'>
   | ReadBy<'tasks show'>;
 

@@ -111,21 +111,6 @@ async function logOf({ owner, id }: Owned) {
   return (await listDeliveries(db, owner, page)).data;
 }
 
-test('the end of a task reaches its endpoint, signed as Standard Webhooks wants it', async () => {
-  const { task, endpoint } = await failedTask();
-  await deliver();
-  assert.equal(received.length, 1);
-  const event = verified(received[0] as ReceivedEvent, endpoint.secret) as Record<string, unknown>;
-  assert.deepEqual([event.type, event.mode], ['task.failed', 'live']);
-  assert.deepEqual(event.data, { id: task.id, status: 'shown' });
-  const [delivery] = await logOf(endpoint);
-  assert.match(delivery?.attempts[0]?.at ?? '', /^.{19}\.\d{3}Z$/);
-  assert.equal(delivery?.event_id, received[0]?.id);
-  assert.deepEqual([delivery?.state, delivery?.attempts[0]?.status], ['delivered', 204]);
-  await deliver();
-  assert.equal(received.length, 1, 'it is sent once');
-});
-
 test('no event is written for a move that did not happen, or to an endpoint that did not ask', async () => {
   const { task } = await makeTask(fixture);
   const endpoint = await openEndpoint(task.account_id);

@@ -33,9 +33,20 @@ const OUTPUTS: Array<{ name: string; tasks: number; video: TestVideo }> = [
   },
 ];
 
+/** How each side handles an output. `usual` is the default. */
+const SIDES = {
+  usual: { CONTENT_CREDENTIALS: 'on' },
+  unsigned: { CONTENT_CREDENTIALS: 'off' },
+  /** Unsigned too. */
+  full: { CONTENT_CREDENTIALS: 'off', OUTPUT_CHECK: 'full' },
+} as const;
+
+/** Milliseconds of each task. */
+type Round = Record<keyof typeof SIDES, number>;
+
 /**
- * Tasks from their create until they are completed and have a poster, by a service with each value
- * of OUTPUT_CHECK in turns. The clients and the simulated provider are not included.
+ * Tasks from their create until they are completed and have a poster, by a service of each side in
+ * turns. The clients and the simulated provider are not included.
  */
 export async function measureOutputs() {
   const costs = [];
@@ -43,32 +54,30 @@ export async function measureOutputs() {
     const rounds = await withInstantProvider(({ env }) => measureRounds(env, tasks), {
       output: video,
     });
-    const medianOf = (way: keyof Round) => median(rounds.map((round) => round[way]));
+    const medianOf = (side: keyof Round) => median(rounds.map((round) => round[side]));
     costs.push({
       name,
-      milliseconds: medianOf('keyframes'),
+      milliseconds: medianOf('usual'),
+      unsignedMilliseconds: medianOf('unsigned'),
       fullMilliseconds: medianOf('full'),
-      ratio: spread(rounds.map(({ keyframes, full }) => keyframes / full)),
+      ratio: spread(rounds.map(({ usual, unsigned }) => usual / unsigned)),
     });
   }
   return costs;
 }
 
-interface Round {
-  keyframes: number;
-  full: number;
-}
-
 async function measureRounds(env: Record<string, string>, tasks: number): Promise<Round[]> {
-  await using byKeyframes = await openSide({ ...env, OUTPUT_CHECK: 'keyframes' });
-  await using inFull = await openSide({ ...env, OUTPUT_CHECK: 'full' });
-  await byKeyframes.measure(1);
-  await inFull.measure(1);
+  await using usual = await openSide({ ...env, ...SIDES.usual });
+  await using unsigned = await openSide({ ...env, ...SIDES.unsigned });
+  await using full = await openSide({ ...env, ...SIDES.full });
+  const measure = async (count: number): Promise<Round> => ({
+    usual: await usual.measure(count),
+    unsigned: await unsigned.measure(count),
+    full: await full.measure(count),
+  });
+  await measure(1);
   const rounds: Round[] = [];
-  while (rounds.length < ROUNDS) {
-    const keyframes = await byKeyframes.measure(tasks);
-    rounds.push({ keyframes, full: await inFull.measure(tasks) });
-  }
+  while (rounds.length < ROUNDS) rounds.push(await measure(tasks));
   return rounds;
 }
 

@@ -15,7 +15,9 @@ import { createSigner } from '../../src/credentials/signer.ts';
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { VERIFY } from '../../src/operator/verbs/verify.ts';
 import { quiet } from '../database.ts';
+import { longTest } from '../long.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
 import { makeVideo, type TestVideo } from './media-files.ts';
 import { imageBytes, openMediaFixture, videoBytes } from './media-fixture.ts';
 import { FRAMES, REFERENCES } from './refused-media.ts';
@@ -71,6 +73,42 @@ test('a delivered video is known by its digest, and without it by its signature'
   await writeFile(fileOf('other'), 'not a video');
   assert.deepEqual((await verify('other')).credentials, null);
 });
+
+/** Kills one process that signs for this one, if there is one (Linux). */
+async function killSigner(): Promise<boolean> {
+  const text = await readFile(`/proc/self/task/${process.pid}/children`, 'utf8');
+  for (const pid of text.split(' ').filter(Boolean)) {
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    if (command.includes('sign-file')) return process.kill(Number(pid), 'SIGKILL');
+  }
+  return false;
+}
+
+longTest(
+  'signing processes that are killed at any moment delay videos, and lose none',
+  async () => {
+    const customer = await fixture.customer(1000);
+    const created = Array.from({ length: 5 }, () =>
+      customer.create({ ...FRAMES, mode: 'text-to-video' }),
+    );
+    let kills = 0;
+    await until(
+      async () => {
+        if (await killSigner()) kills += 1;
+        return kills;
+      },
+      (count) => count >= 10,
+    );
+    for (const { body } of await Promise.all(created)) {
+      const shown = await fixture.settled(body.id);
+      assert.deepEqual([shown.phase, shown.output_facts.credentials.kind], ['completed', 'signed']);
+      const outputs = shown.objects.filter(
+        ({ role, state }) => role === 'output' && state === 'ready',
+      );
+      assert.equal(outputs.length, 1);
+    }
+  },
+);
 
 /** What the reader of another project (c2pa-python) says of files, with and without this root. */
 const READER = `

@@ -6,6 +6,7 @@ import type { Config } from './config/config.ts';
 import { CERTIFICATE_SECONDS, openCertificate } from './credentials/certificates.ts';
 import { requireFit } from './credentials/require-fit.ts';
 import { createSigner } from './credentials/signer.ts';
+import { timeStamp } from './credentials/time-stamp.ts';
 import { followDatabaseClock } from './database/clock.ts';
 import type { Metrics } from './http/operations/metrics.ts';
 import { startInterval } from './kernel/interval.ts';
@@ -163,7 +164,12 @@ async function openCredentials(
   const following = new AbortController();
   const options = { name: 'reading the certificate', log, signal: following.signal };
   startInterval(CERTIFICATE_SECONDS, options, refresh);
-  const signer = createSigner({ scratch, certificate: current });
+  const { timeStamps } = settings;
+  const signer = createSigner({
+    scratch,
+    certificate: current,
+    stamp: timeStamps ? (signed) => timeStamp(timeStamps, signed) : undefined,
+  });
   closers.push(async () => {
     following.abort();
     await signer.close();

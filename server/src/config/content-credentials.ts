@@ -1,11 +1,20 @@
 import { readCertificate, type SigningCertificate } from '../credentials/certificate.ts';
 import { UsageError } from '../kernel/errors.ts';
-import { choice, type Environment, namingVariables, read, yesOrNo } from '../kernel/variables.ts';
+import {
+  choice,
+  type Environment,
+  namingVariables,
+  read,
+  webAddress,
+  yesOrNo,
+} from '../kernel/variables.ts';
 import { fileText } from './models-file.ts';
 
 export interface CredentialsSettings {
   /** undefined: the service makes one. */
   certificate: SigningCertificate | undefined;
+  /** The address of a time stamping authority; undefined: signatures have no time stamp. */
+  timeStamps: string | undefined;
   /** Whether the manifest has the hash of the prompt. */
   namesPrompt: boolean;
   /** What becomes of a video that can't be signed for some minutes. */
@@ -17,6 +26,7 @@ export function readContentCredentials(env: Environment): CredentialsSettings | 
   const isOn = choice(env, 'CONTENT_CREDENTIALS', 'on', ['on', 'off']) === 'on';
   const settings = {
     certificate: isOn ? givenCertificate(env) : undefined,
+    timeStamps: webAddress(env, 'CONTENT_CREDENTIALS_TSA'),
     namesPrompt: yesOrNo(env, 'CONTENT_CREDENTIALS_PROMPT', 'no'),
     onFailure: choice(env, 'CONTENT_CREDENTIALS_ON_FAILURE', 'wait', ['wait', 'unsigned']),
   };

@@ -1,5 +1,6 @@
 import { constants, type SignKeyObjectInput, sign } from 'node:crypto';
 import type { Algorithm, SigningCertificate } from './certificate.ts';
+import { MAX_TOKEN_BYTES } from './time-stamp.ts';
 
 /** How each algorithm is named in COSE (RFC 9053), and how Node signs with it. */
 const ALGORITHMS: Record<
@@ -22,32 +23,44 @@ const SIGN1_TAG = Buffer.from([0xd2]);
 const NIL = Buffer.from([0xf6]);
 /** For the signature, headers and padding. */
 const SPARE_BYTES = 2048;
+const LEAST_PADDING = 256;
 
-/** How long the signature of this certificate is. */
-export function reservedBytes({ chain }: SigningCertificate): number {
-  return SPARE_BYTES + chain.reduce((sum, one) => sum + one.length + 8, 0);
+/** The space for the signature of this certificate, with or without a time stamp. */
+export function reservedBytes({ chain }: SigningCertificate, isStamped: boolean): number {
+  const certificates = chain.reduce((sum, one) => sum + one.length + 8, 0);
+  return SPARE_BYTES + certificates + (isStamped ? MAX_TOKEN_BYTES : 0);
 }
 
 /**
- * Signs a claim: a COSE_Sign1 (RFC 9052) without its payload, padded to {@link reservedBytes} as
- * C2PA asks, so that the space in the file is filled exactly.
+ * Signs a claim: a COSE_Sign1 (RFC 9052) without its payload, padded to `sizeBytes` as C2PA asks, so
+ * that the space in the file is filled exactly.
+ * @param stamp returns the time stamp of these bytes, if there is one
  */
-export function coseSign(claim: Uint8Array, certificate: SigningCertificate): Buffer {
+export async function coseSign(
+  claim: Uint8Array,
+  certificate: SigningCertificate,
+  { sizeBytes, stamp }: { sizeBytes: number; stamp(signed: Buffer): Promise<Buffer | undefined> },
+): Promise<Buffer> {
   const { id, digest, options } = ALGORITHMS[certificate.algorithm];
   const [leaf = Buffer.alloc(0), ...issuers] = certificate.chain.map(bytes);
   const chain = issuers.length === 0 ? leaf : array(leaf, ...issuers);
   const headers = map(integer(ALG), integer(id), integer(X5CHAIN), chain);
-  const signed = array(text('Signature1'), bytes(headers), bytes(), bytes(Buffer.from(claim)));
-  const signature = sign(digest, signed, { key: certificate.key, ...options });
-  const padded = (zeros: number) =>
-    Buffer.concat([
-      SIGN1_TAG,
-      array(bytes(headers), map(text('pad'), bytes(Buffer.alloc(zeros))), NIL, bytes(signature)),
-    ]);
-  const wanted = reservedBytes(certificate);
+  const structure = (context: string, content: Buffer) =>
+    array(text(context), bytes(headers), bytes(), bytes(content));
+  const signed = structure('Signature1', Buffer.from(claim));
+  const signature = bytes(sign(digest, signed, { key: certificate.key, ...options }));
+  const token = await stamp(structure('CounterSignature', signature));
+  const stamped = token ? [text('sigTst2'), map(text('tstTokens'), tokens(token))] : [];
+  const padded = (zeros: number) => {
+    const others = map(text('pad'), bytes(Buffer.alloc(zeros)), ...stamped);
+    return Buffer.concat([SIGN1_TAG, array(bytes(headers), others, NIL, signature)]);
+  };
   // The length of the padding's own header depends on the padding.
-  const zeros = wanted - padded(SPARE_BYTES / 8).length + SPARE_BYTES / 8;
-  return padded(zeros);
+  return padded(sizeBytes - padded(LEAST_PADDING).length + LEAST_PADDING);
+}
+
+function tokens(token: Buffer): Buffer {
+  return array(map(text('val'), bytes(token)));
 }
 
 /** A CBOR head (RFC 8949): the major type, and a number below 65,536. */

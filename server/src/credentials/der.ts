@@ -38,3 +38,27 @@ function base128(number: number): number[] {
   for (let left = number >> 7; left > 0; left >>= 7) digits.unshift(0x80 | (left & 0x7f));
   return digits;
 }
+
+export const NULL = tagged(0x05);
+
+interface Part {
+  /** With its tag and length. */
+  whole: Buffer;
+  content: Buffer;
+}
+
+/** The values that follow each other in bytes; what is cut off is left out. */
+export function partsOf(bytes: Buffer = Buffer.alloc(0)): Part[] {
+  const parts: Part[] = [];
+  for (let rest = bytes; rest.length >= 2; ) {
+    const first = rest[1] ?? 0;
+    const digits = first < 0x80 ? 0 : first - 0x80;
+    if (first === 0x80 || digits > 4 || rest.length < 2 + digits) break;
+    const length = digits === 0 ? first : rest.readUIntBE(2, digits);
+    const end = 2 + digits + length;
+    if (rest.length < end) break;
+    parts.push({ whole: rest.subarray(0, end), content: rest.subarray(2 + digits, end) });
+    rest = rest.subarray(end);
+  }
+  return parts;
+}

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { readFile, truncate, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { closeServer, listenOn } from '../../../simulators/kit/http-server.ts';
 import { longTest } from '../../test/long.ts';
 import { makeVideo } from '../../test/media/media-files.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
@@ -13,6 +15,7 @@ import type { Origin } from './manifest.ts';
 import { readCredentials } from './read-credentials.ts';
 import { requireFit } from './require-fit.ts';
 import { createSigner } from './signer.ts';
+import { timeStamp } from './time-stamp.ts';
 
 const { path: folder, ...temporary } = await temporaryFolder();
 const scratch = openScratchDirectory(path.join(folder, 'scratch'));
@@ -151,6 +154,29 @@ test('a certificate for TLS is refused, since readers refuse what it signs', asy
     message: /CONTENT_CREDENTIALS_CERT: readers refuse .* \(signingCredential\.invalid\)/,
   });
   current = readCertificate(MADE, NOW);
+});
+
+test('a time stamping authority that fails leaves a signed video without a time stamp', async () => {
+  const answers = [
+    '',
+    '\x30\x03\x02\x01\x02',
+    '\x30\x05\x30\x03\x02\x01\x02',
+    '\x30\x80\x00\x00',
+    'no DER',
+  ];
+  const server = createServer((_request, response) => {
+    response.end(Buffer.from(answers.pop() ?? '', 'latin1'));
+  });
+  const url = await listenOn(server);
+  const stamp = (signed: Uint8Array) => timeStamp(url, signed);
+  while (answers.length > 0) await assert.rejects(stamp(Buffer.from('signed')), /no time stamp/);
+  const stamping = createSigner({ scratch, certificate: () => current, stamp });
+  const file = { path: VIDEO, signedPath: at('signed'), source: 'provider' };
+  const signing = await stamping.sign(file, ORIGIN);
+  assert.deepEqual(signing.kind === 'signed' && signing.isStamped, false);
+  assert.ok((await readCredentials(at('signed'), [MADE.chain]))?.is_ours);
+  await stamping.close();
+  await closeServer(server);
 });
 
 test('after its end, a certificate signs nothing', async () => {

@@ -40,8 +40,10 @@ const Result = Type.Union([
   ),
 ]);
 
+type Signed = Extract<Static<typeof Result>, { kind: 'signed' }>;
+
 export type Signing =
-  | Extract<Static<typeof Result>, { kind: 'signed' }>
+  | (Signed & { isStamped: boolean })
   /** It would fail again in the same way. */
   | { kind: 'unsigned'; why: 'unsupported'; cause: string }
   | { kind: 'unsigned'; why: 'too_large' | 'too_slow' };
@@ -55,6 +57,8 @@ export type Signer = ReturnType<typeof createSigner>;
 export function createSigner(deps: {
   scratch: ScratchDirectory;
   certificate(): SigningCertificate;
+  /** Stamps a signature; undefined: there is no authority for it. */
+  stamp?: ((signed: Uint8Array) => Promise<Buffer>) | undefined;
 }) {
   const programFor = confinedProgram(new URL('./sign-file.ts', import.meta.url), 'writes');
   const children = createFileChildren({ scratch: deps.scratch, programFor });
@@ -68,7 +72,14 @@ export function createSigner(deps: {
       throw new Error('the certificate of the Content Credentials has expired');
     }
     const { algorithm } = certificate;
-    const reserveBytes = reservedBytes(certificate);
+    const reserveBytes = reservedBytes(certificate, deps.stamp !== undefined);
+    let isStamped = false;
+    // A video without a time stamp is better than none.
+    const stamp = async (signed: Buffer) => {
+      const token = await deps.stamp?.(signed).catch(() => undefined);
+      isStamped = token !== undefined;
+      return token;
+    };
     const request = { origin, algorithm, reserveBytes } satisfies Omit<SignRequest, 'path'>;
     const outcome = await children.run(file, {
       ...LIMITS,
@@ -77,12 +88,14 @@ export function createSigner(deps: {
         const result = Value.Parse(Result, given);
         if (result.kind === 'signed') await rename(`${childPath}-signed`, file.signedPath);
         if (result.kind !== 'claim') return undefined;
-        const signature = coseSign(Buffer.from(result.claim, 'base64'), certificate);
+        const claim = Buffer.from(result.claim, 'base64');
+        const signature = await coseSign(claim, certificate, { sizeBytes: reserveBytes, stamp });
         return { signature: signature.toString('base64') };
       },
       mayContinue: (result) => Value.Parse(Result, result).kind === 'signed',
     });
-    return signingOf(outcome);
+    const signing = signingOf(outcome);
+    return signing.kind === 'signed' ? { ...signing, isStamped } : signing;
   };
   return {
     /** Readies a child for a file of this source, expected within a minute. */
@@ -93,7 +106,9 @@ export function createSigner(deps: {
      * @throws for failures of the service; they may pass
      */
     sign: (file: VideoFile, origin: Origin): Promise<Signing> =>
-      observed(() => turns.run(file.source, undefined, () => signNow(file, origin))),
+      observed(deps.stamp !== undefined, () =>
+        turns.run(file.source, undefined, () => signNow(file, origin)),
+      ),
   };
 }
 
@@ -104,7 +119,7 @@ interface VideoFile {
   source: string;
 }
 
-function signingOf(outcome: ChildOutcome): Signing {
+function signingOf(outcome: ChildOutcome): Signed | Extract<Signing, { kind: 'unsigned' }> {
   switch (outcome.kind) {
     case 'completed': {
       const result = Value.Parse(Result, outcome.result);
@@ -124,12 +139,13 @@ function signingOf(outcome: ChildOutcome): Signing {
 }
 
 /** Reports to the metrics and the trace, with the wait for a free child. */
-async function observed(sign: () => Promise<Signing>): Promise<Signing> {
+async function observed(stamps: boolean, sign: () => Promise<Signing>): Promise<Signing> {
   const startedAt = performance.now();
   let outcome: string = 'failed';
   try {
     const signing = await inSpan({ name: 'sign' }, sign);
     outcome = signing.kind === 'signed' ? signing.kind : signing.why;
+    if (signing.kind === 'signed' && stamps && !signing.isStamped) outcome = 'unstamped';
     return signing;
   } finally {
     report('signing', { outcome, seconds: secondsSince(startedAt) });

@@ -154,7 +154,13 @@ function signerWhich(does: 'signs' | 'refuses' | 'fails'): CredentialsDeps {
         const bytes = Buffer.concat([await readFile(file.path), Buffer.from(', signed')]);
         await writeFile(file.signedPath, bytes);
         const sha256 = hash('sha256', bytes);
-        return { kind: 'signed', sizeBytes: bytes.length, sha256, parent: 'none' };
+        return {
+          kind: 'signed',
+          sizeBytes: bytes.length,
+          sha256,
+          parent: 'none',
+          isStamped: false,
+        };
       },
     },
   };

@@ -3,6 +3,8 @@ import { cp, mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { readCertificate } from '../../src/credentials/certificate.ts';
+import { makeCertificate } from '../../src/credentials/make-certificate.ts';
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { makeVideo } from './media-files.ts';
@@ -24,16 +26,32 @@ async function makeCheckout(checkout: string, packages: string): Promise<void> {
   await symlink(packages, path.join(checkout, 'node_modules'));
 }
 
-async function measuredBy(checkout: string): Promise<string> {
-  const file = path.join(folder, 'video');
-  await makeVideo(file, {});
-  const module = pathToFileURL(path.join(checkout, 'server/src/media/measure.ts')).href;
-  const code: typeof import('../../src/media/measure.ts') = await import(module);
+const now = new Date();
+const made = makeCertificate(now, new Date(now.getTime() + 60_000));
+const certificate = readCertificate(made, now);
+
+async function handledBy(checkout: string): Promise<string[]> {
+  const moduleOf = (name: string) => pathToFileURL(path.join(checkout, 'server/src', name)).href;
+  const measuring: typeof import('../../src/media/measure.ts') = await import(
+    moduleOf('media/measure.ts')
+  );
+  const signing: typeof import('../../src/credentials/signer.ts') = await import(
+    moduleOf('credentials/signer.ts')
+  );
   const scratch = openScratchDirectory(path.join(folder, 'scratch'));
-  return (await code.createMeasurer({ scratch }).measure(file, 'video')).kind;
+  const file = { path: path.join(folder, 'video'), signedPath: path.join(folder, 'signed') };
+  await makeVideo(file.path, {});
+  const measurer = measuring.createMeasurer({ scratch });
+  const signer = signing.createSigner({ scratch, certificate: () => certificate });
+  const origin = { source: 'algorithmicMedia', model: '', version: '', promptHash: null } as const;
+  const results = [
+    await measurer.measure(file.path, 'video'),
+    await signer.sign({ ...file, source: '' }, { ...origin, at: now.toISOString() }),
+  ];
+  return results.map(({ kind }) => kind);
 }
 
-test('media is decoded through symbolic links to node_modules and above the checkout', async () => {
+test('media is decoded and signed through symbolic links to node_modules and above the checkout', async () => {
   const at = (name: string) => path.join(folder, name);
   await makeCheckout(at('one'), path.join(ROOT, 'node_modules'));
   await symlink(ROOT, at('link to the root'));
@@ -41,6 +59,6 @@ test('media is decoded through symbolic links to node_modules and above the chec
   await makeCheckout(at('above/three'), path.join(ROOT, 'node_modules'));
   await symlink('above', at('link above'));
   for (const checkout of ['one', 'two', 'link above/three']) {
-    assert.equal(await measuredBy(at(checkout)), 'measured', checkout);
+    assert.deepEqual(await handledBy(at(checkout)), ['measured', 'signed'], checkout);
   }
 });

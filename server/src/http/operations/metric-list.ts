@@ -181,7 +181,7 @@ export const METRICS = {
   ),
   framewright_signing_seconds: histogram(
     ['outcome'],
-    'Seconds that adding Content Credentials took, by outcome: signed, failed, or why there are none',
+    'Seconds that adding Content Credentials took, by outcome: signed, unstamped, failed, or why there are none',
     STEP,
   ),
   framewright_certificate_expiry_timestamp_seconds: processGauge(

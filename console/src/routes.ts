@@ -15,6 +15,7 @@ export const ROUTES: PageRoute[] = [
   { path: '/', access: 'public', load: () => import('./pages/landing/landing.tsx') },
   { path: '/pricing', access: 'public', load: () => import('./pages/pricing/pricing.tsx') },
   { path: '/status', access: 'public', load: () => import('./pages/status/status.tsx') },
+  { path: '/verify', access: 'public', load: () => import('./pages/verify/verify.tsx') },
   { path: '/sign-in', access: 'public', load: () => import('./pages/sign-in/sign-in.tsx') },
   {
     path: '/playground',

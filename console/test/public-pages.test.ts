@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import type { Page } from 'playwright-core';
+import { sql } from '../../server/test/task-fixtures.ts';
 import { expectNoViolations, open, openSite, settled, siteOf, test } from './site.ts';
 
 const site = await siteOf(openSite);
@@ -63,4 +65,28 @@ test('without a connection the site says so, until it is back', async () => {
   await expectNoViolations(page);
   await page.context().setOffline(false);
   await page.getByText('You are offline').waitFor({ state: 'detached' });
+});
+
+test('a stranger learns whether a file came from here, and its bytes stay in the browser', async () => {
+  const sha256 = hash('sha256', 'a video');
+  await sql(
+    site.database.db,
+    `insert into stored_objects (id, owner_id, role, state, media_type, sha256)
+     values ('obj_verify', 'task_verify', 'output', 'deleted', 'video/mp4', $1)`,
+    [sha256],
+  );
+  const page = await site.newPage();
+  await open(page, '/verify', 'Verify a video');
+  const sent: string[] = [];
+  page.on('request', (one) => one.resourceType() === 'fetch' && sent.push(one.url()));
+  const choose = (text: string) =>
+    page
+      .getByLabel('The file')
+      .setInputFiles({ name: 'a.mp4', mimeType: 'video/mp4', buffer: Buffer.from(text) });
+  await choose('a video');
+  await page.getByRole('status').getByText('This service made the file').waitFor();
+  assert.deepEqual(sent, [`${site.url}/console/api/verify?sha256=${sha256}`]);
+  await choose('another video');
+  await page.getByRole('status').getByText('No video of this service').waitFor();
+  await expectNoViolations(page);
 });

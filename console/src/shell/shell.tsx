@@ -22,7 +22,11 @@ const PUBLIC = [
   { href: '/docs', title: 'Docs' },
 ];
 
-const STATUS = { href: '/status', title: 'Status' };
+const FOOTER = [
+  ...PUBLIC,
+  { href: '/status', title: 'Status' },
+  { href: '/verify', title: 'Verify a video' },
+];
 
 /** @param props.shown counts navigations: after each, the title gets the focus unless a field has it */
 export function Shell({ shown, children }: { shown: number; children: ComponentChildren }) {
@@ -92,7 +96,7 @@ function Footer() {
       <div class="mx-auto flex max-w-[76rem] flex-wrap justify-between gap-6 px-4 py-9 text-sm text-dim sm:px-8">
         <p>Video generation with prepaid credits.</p>
         <ul class="flex gap-6">
-          {[...PUBLIC, STATUS].map(({ href, title }) => (
+          {FOOTER.map(({ href, title }) => (
             <li key={href}>
               <a href={href} class="hover:text-ink">
                 {title}

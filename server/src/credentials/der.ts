@@ -48,7 +48,7 @@ interface Part {
 }
 
 /** The values that follow each other in bytes; what is cut off is left out. */
-export function partsOf(bytes: Buffer = Buffer.alloc(0)): Part[] {
+export function derValues(bytes: Buffer = Buffer.alloc(0)): Part[] {
   const parts: Part[] = [];
   for (let rest = bytes; rest.length >= 2; ) {
     const first = rest[1] ?? 0;

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { callOnce } from '../outbound/call.ts';
-import { integer, NULL, objectId, octets, partsOf, sequence, TRUE } from './der.ts';
+import { derValues, integer, NULL, objectId, octets, sequence, TRUE } from './der.ts';
 
 const SHA256 = sequence(objectId('2.16.840.1.101.3.4.2.1'), NULL);
 const VERSION = integer(Buffer.from([1]));
@@ -27,8 +27,8 @@ export async function timeStamp(url: string, signed: Uint8Array): Promise<Buffer
   });
   if (outcome.kind !== 'responded') throw new Error(`no time stamp: ${outcome.cause}`);
   if (outcome.status !== 200) throw new Error(`no time stamp: HTTP ${outcome.status}`);
-  const [status, token] = partsOf(partsOf(Buffer.from(outcome.body))[0]?.content);
-  const [granted] = partsOf(status?.content);
+  const [status, token] = derValues(derValues(Buffer.from(outcome.body))[0]?.content);
+  const [granted] = derValues(status?.content);
   // 0: granted, 1: with modifications.
   if (!token || (granted?.content[0] ?? 2) > 1) throw new Error('no time stamp: it was refused');
   if (token.whole.length > MAX_TOKEN_BYTES) throw new Error('no time stamp: it is too long');

@@ -31,6 +31,7 @@ import { getStatus, type StatusDeps } from './status.ts';
 import { GALLERY_ROUTES } from './tasks/gallery.ts';
 import { TASK_ROUTES } from './tasks/shown-task.ts';
 import { USAGE_ROUTES } from './tasks/usage.ts';
+import { verifyDigest } from './verify.ts';
 import { WEBHOOK_ROUTES } from './webhooks/webhooks-site.ts';
 
 export interface SiteDeps
@@ -50,6 +51,7 @@ export interface SiteDeps
 const ROUTES = [
   getAbout,
   getStatus,
+  verifyDigest,
   getMe,
   postDelete,
   ...SESSION_ROUTES,

@@ -66,6 +66,7 @@ test('only public routes are public, and these', () => {
     'GET /auth/start/:provider',
     'GET /console/api/prices',
     'GET /console/api/site',
+    'GET /console/api/verify',
     'GET /status.json',
     'POST /auth/code',
     'POST /auth/code/verify',

@@ -1,5 +1,6 @@
 import type { ShownInput, ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
+import { Link } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
 import { CodeTabs, CopyButton } from '../../ui/code.tsx';
 import { Credits, DateTime, formatNumber } from '../../ui/format.tsx';
@@ -146,10 +147,7 @@ function Credentials({ credentials }: NonNullable<ShownTask['video']>) {
   return (
     <>
       {isAi ? `Made with AI (${model})` : 'Drawn by a program that is not AI'}, signed{' '}
-      <DateTime at={at} />.{' '}
-      <a href="https://contentcredentials.org/verify" class="underline" rel="noreferrer">
-        Verify a file
-      </a>
+      <DateTime at={at} />. <Link href="/verify">Verify a file</Link>
     </>
   );
 }

@@ -45,6 +45,7 @@ export const PAGE_PATHS = [
   '/',
   '/pricing',
   '/status',
+  '/verify',
   '/sign-in',
   '/playground',
   '/videos',

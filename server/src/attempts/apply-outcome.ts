@@ -36,7 +36,7 @@ interface ReportedOutcome {
  * certain of every outcome except `unknown`, so its outcome applies even after another worker has
  * leased the task; that worker's own change is then refused.
  * @throws Superseded when the attempt has another outcome already, or another worker has leased the
- *   task
+ *   task and the outcome is not one of which the sender is certain
  */
 export async function applyOutcome(
   tx: Transaction,

@@ -6,7 +6,7 @@ import {
   queryFirst,
   whether,
 } from '../database/database.ts';
-import { customerIn } from './customers.ts';
+import { customerSql } from './customers.ts';
 import type { Offer } from './offers.ts';
 import type { ScopeColumns, StripeScope } from './stripe-client.ts';
 
@@ -68,7 +68,7 @@ const ORDERS = `select o.id, o.account_id, o.kind, o.offer_id, f.name as offer_n
      o.settled_at, o.created_at, o.may_be_paid_until,
      coalesce(o.may_be_paid_until <= clock_now(), false) as is_last_look,
      o.stripe_mode, o.stripe_account,
-     ${customerIn('o.account_id', 'o.stripe_mode', 'o.stripe_account')} as stripe_customer,
+     ${customerSql('o.account_id', 'o.stripe_mode', 'o.stripe_account')} as stripe_customer,
      ${ACCOUNT_STATE},
      extract(epoch from clock_now() - o.created_at)::float8 as age_seconds
    from orders o join offers f on f.id = o.offer_id ${joinAccount('o.account_id')}`;

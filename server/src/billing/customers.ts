@@ -95,7 +95,8 @@ export async function saveCustomer(
   return saved?.stripe_customer ?? customer;
 }
 
-export function customerIn(accountId: string, mode: string, account: string): string {
+/** The subquery for an account's customer. Its arguments are SQL expressions. */
+export function customerSql(accountId: string, mode: string, account: string): string {
   return `(select c.stripe_customer from stripe_customers c
      where c.account_id = ${accountId} and ${inScope('c', mode, account)}
      order by ${bestKnown('c')} limit 1)`;
@@ -104,7 +105,7 @@ export function customerIn(accountId: string, mode: string, account: string): st
 const readCustomer = queryValue<
   [accountId: string, StripeMode, account: string | null],
   string | null
->('customer_known', `select ${customerIn('$1', '$2', '$3')} as stripe_customer`, null);
+>('customer_known', `select ${customerSql('$1', '$2', '$3')} as stripe_customer`, null);
 
 /** The account's Stripe customer; null: it has bought nothing yet. */
 export function knownCustomer(db: Queryable, accountId: string, { mode, account }: StripeScope) {

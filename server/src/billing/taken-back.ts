@@ -16,6 +16,7 @@ export async function takenBack(stripe: StripeClient, charge: Stripe.Charge): Pr
   if (!charge.disputed) return { refunded, disputed: 0, dispute: null };
   const { data } = await stripe.disputes.list({ charge: charge.id, limit: 100 });
   const taken = await Promise.all(data.map((dispute) => takenBy(stripe, charge, dispute)));
+  // A dispute may be listed a moment later than its charge says so: until then it is open.
   const dispute = mostSevere(data.map(({ status }) => status)) ?? 'needs_response';
   return { refunded, disputed: sum(taken), dispute };
 }
@@ -61,7 +62,10 @@ async function takenBy(
   return (await withdrawnBy(stripe, charge, dispute)) ?? (isChargeback ? charge.amount : 0);
 }
 
-/** The money a dispute has moved, as a share of the charge: their currencies may differ. */
+/**
+ * What a dispute has moved, in the charge's currency; all of the charge if it can't be converted.
+ * Undefined: nothing.
+ */
 async function withdrawnBy(
   stripe: StripeClient,
   charge: Stripe.Charge,

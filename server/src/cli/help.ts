@@ -34,8 +34,8 @@ const SERVE = `  serve
 const NOTES = `
 ACCOUNT is an account id or an e-mail address. --json prints one JSON value on standard output.
 A command that changes something takes --reason TEXT, which some require, and --by NAME (who runs
-it; by default the OS user and host). Each change is recorded (actions list); repeating it has no
-effect. A list takes --limit N (100 rows, at most 1000) and --after CURSOR, for its next page.
+it; by default the OS user and host). Each change is recorded (actions list). Repeating one has no
+effect, but keys create makes another key. A list takes --limit N (100 rows, at most 1000) and --after CURSOR, for its next page.
 The commands also work while a service runs. They read these of its variables: DATA_DIR (./.data),
 DATABASE_URL (the embedded database under DATA_DIR), DATABASE_DIRECT_URL. Most of them refuse to run
 where there is no database yet.

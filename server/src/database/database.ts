@@ -22,7 +22,11 @@ export interface Statement {
 
 const named = new Map<string, Statement>();
 
-/** Names a statement. The name must be unique in the program. */
+/**
+ * Names a statement, which must be unique in the program. Batched statements join a table to the
+ * arguments by id and repeat the ids as `id = any($1)`: with it the planner reads the rows by index
+ * even if it expects many arguments.
+ */
 export function statement(name: string, text: string): Statement {
   const made = { name, text };
   if (name !== '') named.set(name, made);

@@ -85,6 +85,7 @@ const TRANSFER = namedStatement(
        :expiresAt::timestamptz[], :origins::bigint[]) with ordinality
        as given (account_id, kind, source, target, credits, reason, reference, note, expires_at,
          origin, place)),
+   -- Credits come from granted and debt, which grow by what leaves them. Nothing leaves spent.
    sums as (
      select account_id, kind, sum(to_available)::bigint as available,
        sum(to_reserved)::bigint as reserved,

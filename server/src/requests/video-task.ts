@@ -35,7 +35,7 @@ const FailureSchema = Type.Unsafe<{ code: string; message: string } | null>({
   },
 });
 
-/** VideoTask (contract, "Resources and their fields"). */
+/** A task as customers see it (docs/customers/api.md). */
 export const VideoTaskSchema = Type.Object(
   {
     id: Type.String({ description: 'At most 120 characters' }),

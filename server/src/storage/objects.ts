@@ -50,50 +50,42 @@ interface Registration {
   restartedTask?: string;
 }
 
-/**
- * The statement that inserts new objects in state `writing`, and its micro-batches. Outputs, which
- * first clean up after an interrupted run, have their own.
- */
-function registration(name: string) {
-  // The update does not see the rows that the same statement inserts.
-  const insert = namedStatement(
-    name,
-    `with unfinished as (
-       update stored_objects set state = 'deleting'
-       where owner_id = any(:restarted) and role in ('output', 'poster') and state = 'writing')
-     insert into stored_objects (id, owner_id, role, media_type, size_bytes, sha256)
-     select id, owner_id, role, media_type, size_bytes, sha256
-     from unnest(:ids::text[], :ownerIds::text[], :roles::text[], :mediaTypes::text[],
-       :sizes::bigint[], :digests::text[])
-       as given (id, owner_id, role, media_type, size_bytes, sha256)`,
-  );
-  const inserting = (db: Queryable, objects: NewObject[], restarted: string[] = []) => {
-    const ids = objects.map(({ id }) => id);
-    const ownerIds = objects.map(({ ownerId }) => ownerId);
-    const roles = objects.map(({ role }) => role);
-    const mediaTypes = objects.map(({ mediaType }) => mediaType);
-    const sizes = objects.map(({ sizeBytes }) => sizeBytes);
-    const digests = objects.map(({ sha256 }) => sha256);
-    const columns = { ids, ownerIds, roles, mediaTypes, sizes, digests };
-    return db.query(insert, insert.values({ restarted, ...columns }));
+// The update does not see the rows that the same statement inserts.
+const REGISTER = namedStatement(
+  'object_register',
+  `with unfinished as (
+     update stored_objects set state = 'deleting'
+     where owner_id = any(:restarted) and role in ('output', 'poster') and state = 'writing')
+   insert into stored_objects (id, owner_id, role, media_type, size_bytes, sha256)
+   select id, owner_id, role, media_type, size_bytes, sha256
+   from unnest(:ids::text[], :ownerIds::text[], :roles::text[], :mediaTypes::text[],
+     :sizes::bigint[], :digests::text[])
+     as given (id, owner_id, role, media_type, size_bytes, sha256)`,
+);
+
+function insertObjects(db: Queryable, objects: NewObject[], restarted: string[] = []) {
+  const values = {
+    restarted,
+    ids: objects.map(({ id }) => id),
+    ownerIds: objects.map(({ ownerId }) => ownerId),
+    roles: objects.map(({ role }) => role),
+    mediaTypes: objects.map(({ mediaType }) => mediaType),
+    sizes: objects.map(({ sizeBytes }) => sizeBytes),
+    digests: objects.map(({ sha256 }) => sha256),
   };
-  const register = sharedWork<Registration, void>({
-    keyOf: ({ objects, restartedTask }) => restartedTask ?? objects[0]?.id ?? '',
-    async work(db, given) {
-      const restarted = given.flatMap(({ restartedTask }) => restartedTask ?? []);
-      await inserting(
-        db,
-        given.flatMap(({ objects }) => objects),
-        restarted,
-      );
-      return given.map(() => undefined);
-    },
-  });
-  return { inserting, register };
+  return db.query(REGISTER, REGISTER.values(values));
 }
 
-const { inserting, register } = registration('object_register');
-export const { register: registerOutputs } = registration('object_register_outputs');
+/** Inserts objects in state `writing`; concurrent calls share a statement. */
+export const registerObjects = sharedWork<Registration, void>({
+  keyOf: ({ objects, restartedTask }) => restartedTask ?? objects[0]?.id ?? '',
+  async work(db, given) {
+    const restarted = given.flatMap(({ restartedTask }) => restartedTask ?? []);
+    const objects = given.flatMap((one) => one.objects);
+    await insertObjects(db, objects, restarted);
+    return given.map(() => undefined);
+  },
+});
 
 const STILL_WRITING = statement(
   'object_still_writing',
@@ -123,7 +115,7 @@ export async function storeFile(
   const id = newId('object');
   const { filePath, ownerId, role, mediaType } = file;
   const { size: sizeBytes } = await stat(filePath);
-  await register(deps.db, { objects: [{ id, ownerId, role, mediaType, sizeBytes }] });
+  await registerObjects(deps.db, { objects: [{ id, ownerId, role, mediaType, sizeBytes }] });
   await withdrawnOnFailure(deps.db, [id], () => putRegistered(deps, id, filePath));
   return id;
 }
@@ -134,7 +126,7 @@ export async function registerObject(
   object: Omit<NewObject, 'id'>,
 ): Promise<string> {
   const id = newId('object');
-  await inserting(tx, [{ ...object, id }]);
+  await insertObjects(tx, [{ ...object, id }]);
   return id;
 }
 

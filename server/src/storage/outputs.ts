@@ -1,6 +1,6 @@
 import { type Database, queryFirst, statement } from '../database/database.ts';
 import { newId } from '../kernel/ids.ts';
-import { type LocalFile, putObject, registerOutputs } from './objects.ts';
+import { type LocalFile, putObject, registerObjects } from './objects.ts';
 import type { Storage } from './storage.ts';
 
 /** A local file that becomes the output of a task, or the poster of that output. */
@@ -43,7 +43,7 @@ export async function withOutputs<T>(
 ): Promise<T> {
   const { db, storage } = deps;
   const objects = files.map((file) => ({ ...file, ownerId: taskId, id: newId('object') }));
-  await registerOutputs(db, { objects, restartedTask: taskId });
+  await registerObjects(db, { objects, restartedTask: taskId });
   const ids = objects.map(({ id }) => id);
   const stored = new Set<string>();
   const put = async (file: OutputFile) => {

@@ -45,6 +45,8 @@ export function MediaSlot(props: SlotProps) {
     } catch (error) {
       if (stop.signal.aborted) return;
       onChange({ ...base, error: `${file.name}: ${asFailure(error).message}` });
+    } finally {
+      running.delete(base.key);
     }
   };
   if (!medium || (medium.url === '' && !medium.progress)) {

@@ -14,6 +14,7 @@ export function exampleErrors(response: ErrorResponse, operation: FastifySchema)
   const [code = 'internal_error'] = response.properties.error.properties.code.enum;
   const isCreate = operation.operationId === 'createVideo';
   const isPlain = code === 'invalid_request' && !isCreate && operation.consumes === undefined;
+  // Several named examples: the generator of openapi.json takes these from x-examples only.
   if (isPlain) return { 'x-examples': INVALID_REQUESTS };
   const { message = response.description, details } =
     code === 'invalid_request' ? invalidFile(isCreate) : detailsOf(code, isCreate);

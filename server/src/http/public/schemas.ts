@@ -47,7 +47,7 @@ const ErrorDetailsSchema = Type.Object(
   { title: 'ErrorDetails', additionalProperties: true },
 );
 
-/** The error envelope with one of these codes (contract, "Resources and their fields"). */
+/** The error envelope with one of these codes (docs/customers/ERRORS.md). */
 function errorEnvelopeSchema(codes: string[], title: string) {
   const code = Type.String({ enum: codes, description: 'Branch on it, never on the message' });
   return Type.Object(

@@ -1,4 +1,5 @@
-/** What a spreadsheet takes for a formula: by its start, also in full width. Not a negative decimal. */
+/** Text that a spreadsheet takes for a formula: it begins with = + - @ (or their full-width forms), a
+ * tab or a line break, and is no negative number. */
 const FORMULA = /^(?!-\d+(?:\.\d+)?$)[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
 /**

@@ -88,7 +88,7 @@ export function flag(about: string): Field<boolean> {
     word: '',
     isOptional: true,
     read(given, refuse) {
-      if (given === undefined || given === false) return false;
+      if (given === undefined || given === false || given === 'no') return false;
       return given === true || given === 'yes' || refuse('must be yes or no');
     },
   };

@@ -72,6 +72,7 @@ const putAutoReload = siteRoute('PUT /console/api/auto-reload', {
     ]),
   }),
   handle: async (deps: BillingSiteDeps, { request, body, session: { accountId } }) => {
+    // The owner is told when it is switched on or changed, not when it is switched off.
     const what = 'Auto-reload was set up: packs are bought with your saved card';
     await withStripe(deps, (billing) =>
       setReload(billing, accountId, body.auto_reload, (tx) =>

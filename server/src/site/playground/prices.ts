@@ -26,7 +26,7 @@ import { shownModels } from '../shown-models.ts';
 
 export type { TestOutcome } from '../../catalog/test-outcomes.ts';
 
-/** What the form needs besides the schema in openapi.json. */
+/** What the form needs besides the schema in openapi.json: models with prices, rules, limits. */
 export type Prices = ResultOf<typeof getPrices>;
 
 function framesOf(resolution: Resolution) {

@@ -6,6 +6,7 @@ import { checkOrphans } from '../../src/attempts/orphans.ts';
 import { type Database, statement } from '../../src/database/database.ts';
 import { UsageError } from '../../src/kernel/errors.ts';
 import { refillTestCredits } from '../../src/ledger/test-credits.ts';
+import { decideReview } from '../../src/moderation/review.ts';
 import { type OperatorDecision, reconcile } from '../../src/operator/reconcile.ts';
 import { readTasks } from '../../src/tasks/task.ts';
 import { createEndpoint, deleteEndpoint, updateEndpoint } from '../../src/webhooks/endpoints.ts';
@@ -84,6 +85,35 @@ export function runOperator(simulation: Simulation, thread: Thread): Promise<voi
       const [held] = await simulation.db.query<HeldTask>(HELD);
       const decision = held && decisionOn(simulation, held);
       if (held && decision) await decide(simulation, thread, held, decision);
+    }
+  });
+}
+
+const IN_REVIEW = statement(
+  'simulation_in_review',
+  `select id from tasks where phase = 'review' order by updated_at limit 1`,
+);
+
+/** Decides reviews, as they come. */
+export function runReviewer(simulation: Simulation, thread: Thread): Promise<void> {
+  const { random, trace } = simulation;
+  return inProcess(simulation, thread, async (own) => {
+    while (simulation.stage === 'faulty') {
+      await own.sleep(random.between(5, 60));
+      const [task] = await simulation.db.query<{ id: string }>(IN_REVIEW);
+      if (!task) continue;
+      const verdict = random.chance(0.7) ? 'allow' : 'deny';
+      trace.note(thread.name, `reviews ${trace.nameOf(task.id)}: ${verdict}`);
+      const decision = { verdict, reason: 'a review' } as const;
+      await inProcess(
+        simulation,
+        thread,
+        ({ db }) =>
+          db
+            .transaction((tx) => decideReview(tx, task.id, decision))
+            .then(() => count(simulation, `review ${verdict}`))
+            .catch(() => {}), // a fault, or the task has moved
+      );
     }
   });
 }

@@ -33,6 +33,7 @@ interface TaskEnd {
   /** Whether an endpoint got more events of it. */
   has_extra_events: boolean;
   provider: string;
+  verdict: string | null;
   attempts: Array<{
     id: string;
     provider: string;
@@ -45,7 +46,8 @@ interface TaskEnd {
 const TASKS = statement(
   'simulation_tasks',
   `select t.id, t.surface, t.promotional_credits, t.phase, t.held_cause, t.error_code, t.idempotency_key,
-     t.provider, t.announced_at is not null as announced, k.task_id is not distinct from t.id as is_bound,
+     t.provider, (select v.verdict from moderation_verdicts v where v.task_id = t.id) as verdict,
+     t.announced_at is not null as announced, k.task_id is not distinct from t.id as is_bound,
      (select count(*) from task_history h
       where h.task_id = t.id and h.phase in ('completed', 'failed')) as ends,
      told.times - (select count(*) from webhook_deliveries d
@@ -193,6 +195,10 @@ function checkTask(simulation: Simulation, task: TaskEnd): string[] {
   if (!hasEnded(task) && task.phase !== 'held') report('it neither ended nor is held');
   const live = task.attempts.filter(({ state }) => ![...NO_JOB, REPLACED].includes(state));
   if (live.some(({ provider }) => provider !== task.provider)) report('it left a live attempt');
+  const isChecked = simulation.settings.isModerated && task.surface !== TEST_SURFACE;
+  if (isChecked && task.attempts.length > 0 && task.verdict !== 'allow') {
+    report(`it was submitted, and the verdict is ${task.verdict}`);
+  }
   const accepted = task.attempts.find(({ state }) => state === 'accepted');
   const job = allJobs(simulation).find(({ id }) => id === accepted?.job_id);
   if (accepted && job?.attemptId !== accepted.id) {

@@ -2,11 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { Measurer } from '../../src/media/measure.ts';
 import type { Measurement, MediaFacts } from '../../src/media/measurement.ts';
-import type { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
+import type { GuardedFetch, GuardedPost } from '../../src/outbound/guarded-fetch.ts';
 import { OutboundError } from '../../src/outbound/refusal.ts';
 import type { Links } from '../../src/storage/links.ts';
 import { ObjectMissing, type Storage } from '../../src/storage/storage.ts';
 import type { WakeUps } from '../../src/tasks/wake-ups.ts';
+import type { Random } from '../random.ts';
 import { VIDEO_FACTS } from '../task-fixtures.ts';
 import { ConnectionLost, type Process } from './scheduler/process.ts';
 
@@ -64,6 +65,20 @@ export function storageOf(process: Process, storedObjects: Set<string>): Storage
       if (!storedObjects.has(objectId)) throw new ObjectMissing(objectId);
       return Readable.from([]);
     },
+  };
+}
+
+/** A service that moderates; asked again about a task, it may say something else. */
+export function moderatorOf(process: Process, random: Random): GuardedPost {
+  const respond = async () => {
+    const verdict = random.weighted({ allow: 0.7, deny: 0.1, review: 0.2 });
+    return { status: 200, start: JSON.stringify({ verdict }) };
+  };
+  return {
+    post: () =>
+      process.unit({ label: () => 'moderate' }, respond).catch(() => {
+        throw new OutboundError('not_reachable', 'It is down');
+      }),
   };
 }
 

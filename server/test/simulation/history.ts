@@ -8,7 +8,7 @@ import { createEndpoint } from '../../src/webhooks/endpoints.ts';
 import { EVENT_TYPES } from '../../src/webhooks/events.ts';
 import { createRandom, type Random } from '../random.ts';
 import { PRICE } from '../task-fixtures.ts';
-import { passOnCancels, runOperator, runOwner, sendCallbacks } from './actors.ts';
+import { passOnCancels, runOperator, runOwner, runReviewer, sendCallbacks } from './actors.ts';
 import { checkHistory, KEPT } from './checks.ts';
 import { drawRequests, runClient } from './client.ts';
 import type { SimulatedServer } from './database.ts';
@@ -48,7 +48,8 @@ export async function runHistory(server: SimulatedServer, scratch: ScratchDirect
   const route = drawRoute(random).map(createProviderState);
   const testState = createProviderState(SCRIPTED_PROFILE);
   const basis = { random, scheduler, trace, route, testState, db, scratch, accountId };
-  const settings = drawSettings(random);
+  // Not drawn, so that the histories of other seeds stay as they are.
+  const settings = { ...drawSettings(random), isModerated: seed % 6 === 3 };
   const observations = createObservations();
   const simulation: Simulation = {
     ...basis,
@@ -84,7 +85,7 @@ async function makeAccount(
   return accountId;
 }
 
-function drawSettings(random: Random): SimulationSettings {
+function drawSettings(random: Random): Omit<SimulationSettings, 'isModerated'> {
   const crash = random.pick([0, 0.004, 0.015, 0.03]);
   const error = random.pick([0, 0.01, 0.03, 0.1]);
   return {
@@ -124,6 +125,8 @@ function begin(simulation: Simulation): void {
   scheduler.start('owner', (thread) => runOwner(simulation, thread));
   if (settings.hasOperator)
     scheduler.start('operator', (thread) => runOperator(simulation, thread));
+  if (settings.isModerated)
+    scheduler.start('reviewer', (thread) => runReviewer(simulation, thread));
   scheduler.start('calm', (thread) =>
     inProcess(simulation, thread, async (own) => {
       while (activeClients > 0) await own.sleep(1);

@@ -14,7 +14,7 @@ import { runHistory, type SimulatedHistory } from './history.ts';
 const seed = process.env.FRAMEWRIGHT_SEED;
 const MINUTES = 10;
 /** A few seconds of histories, the same ones each time, which contain each landmark. */
-const SEEDS = [7, 23, 53, 54, 61, 70, 79, 85, 91, 108, 1006];
+const SEEDS = [7, 23, 53, 54, 61, 70, 79, 85, 91, 108, 591, 1006];
 /** How many failures are printed. */
 const MAX_FAILURES = 5;
 
@@ -41,6 +41,9 @@ const LANDMARKS = [
   'observed no_credits',
   'orphan unknown_there',
   'task failed cancelled',
+  'task failed content_refused',
+  'review allow',
+  'review deny',
   'test task completed',
   'test task failed',
   'cancel done',

@@ -1,6 +1,11 @@
 import { createFirstSeen } from '../../src/attempts/find-job.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { ScratchDirectory } from '../../src/kernel/scratch-directory.ts';
+import {
+  createModeration,
+  type ModerationChecks,
+  type ModerationDeps,
+} from '../../src/moderation/moderate.ts';
 import { createProviderBreaker } from '../../src/providers/circuit-breaker/breaker.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import type { VideoTask } from '../../src/requests/video-task.ts';
@@ -8,7 +13,7 @@ import { providerFor, type StepDeps } from '../../src/worker/steps.ts';
 import { quiet } from '../database.ts';
 import type { Random } from '../random.ts';
 import { databaseOf, START_SECONDS } from './database.ts';
-import { guardedFetchOf, LINKS, measurerOf, storageOf } from './fake-deps.ts';
+import { guardedFetchOf, LINKS, measurerOf, moderatorOf, storageOf } from './fake-deps.ts';
 import { providerOf } from './provider.ts';
 import {
   type ProviderState,
@@ -31,6 +36,8 @@ export interface SimulationSettings {
   renewsLeases: boolean;
   /** Whether an operator decides held tasks now and then. */
   hasOperator: boolean;
+  /** Whether requests are moderated, and somebody decides reviews. */
+  isModerated: boolean;
 }
 
 /** Everything that the threads of one history share. */
@@ -120,12 +127,48 @@ function providerOn(
   });
 }
 
+const MODERATED: ModerationChecks = {
+  words: undefined,
+  service: {
+    kind: 'webhook',
+    url: 'https://moderation.test/',
+    secret: undefined,
+    model: undefined,
+    sendsImages: true,
+    timeoutSeconds: 10,
+  },
+  onFailure: 'closed',
+};
+const REVIEW_SECONDS = 200;
+
+function moderationOf(
+  { settings, random }: Simulation,
+  process: Process,
+  deps: Pick<ModerationDeps, 'db' | 'log' | 'breaker' | 'submitRetrySeconds'>,
+) {
+  if (!settings.isModerated) return undefined;
+  const outbound = moderatorOf(process, random);
+  return createModeration(MODERATED, {
+    ...deps,
+    outbound,
+    links: LINKS,
+    reviewSeconds: REVIEW_SECONDS,
+  });
+}
+
 /** The dependencies of the steps in a process. */
 export function stepDepsOf(simulation: Simulation, process: Process & { db: Database }): StepDeps {
   const providers = providersOn(simulation, process);
   const measurer = measurerOf(process);
-  return {
+  const common = {
     db: process.db,
+    log: quiet,
+    breaker: createProviderBreaker({ db: process.db, log: quiet }),
+    submitRetrySeconds: 60,
+  };
+  return {
+    ...common,
+    moderation: moderationOf(simulation, process, common),
     scratch: simulation.scratch,
     storage: storageOf(process, simulation.storedObjects),
     guardedFetch: guardedFetchOf(process),
@@ -146,16 +189,13 @@ export function stepDepsOf(simulation: Simulation, process: Process & { db: Data
     },
     monotonic: process.nowMs,
     wallClock: process.nowMs,
-    breaker: createProviderBreaker({ db: process.db, log: quiet }),
     firstSeen: createFirstSeen(process.nowMs),
     pause: process.sleep,
-    log: quiet,
     submitTimeoutSeconds: SUBMIT_CALL_SECONDS,
-    submitRetrySeconds: 60,
     pollMinSeconds: 2,
     pollMaxSeconds: 40,
     reconcileSeconds: 60,
-    reviewSeconds: 3600,
+    reviewSeconds: REVIEW_SECONDS,
     retentionDays: 30,
   };
 }

@@ -52,7 +52,7 @@ export async function receiveCallback(
   }
   const wake = async () => {
     await wakeTask(db, taskId);
-    deps.wakeUps.send('poll');
+    deps.wakeUps.send('poll'); // a held task waits for the next sweep, at most half a second
   };
   // The step of a generating task reads the job, not the evidence, so it need not wait for the
   // record.

@@ -32,6 +32,7 @@ export interface CreditOrder extends AccountState, ScopeColumns {
   expires_days: number | null;
   /** The Checkout session, payment intent or invoice; null: not known to exist yet. */
   stripe_id: string | null;
+  /** The payment page; null: not opened yet, or over. */
   checkout_url: string | null;
   state: OrderState;
   stripe_payment: string | null;

@@ -1,5 +1,5 @@
 import { statement, type Transaction } from '../database/database.ts';
-import { deleteLowBalance } from './low-balance/settings.ts';
+import { forgetLowBalance } from './low-balance/settings.ts';
 
 const WAKE = [
   statement(
@@ -24,5 +24,5 @@ export async function wakePayments(tx: Transaction, accountId: string): Promise<
 
 export async function eraseOf(tx: Transaction, accountId: string): Promise<void> {
   await wakePayments(tx, accountId);
-  await deleteLowBalance(tx, accountId);
+  await forgetLowBalance(tx, accountId);
 }

@@ -3,7 +3,7 @@ import { report } from '../telemetry/reports.ts';
 import { readCertificate, type SigningCertificate } from './certificate.ts';
 import { makeCertificate } from './make-certificate.ts';
 
-/** How long a made certificate is valid. Without a time stamp, so are the credentials it signed. */
+/** How long a made certificate is valid. Credentials without a time stamp expire with it. */
 const VALID_YEARS = 10;
 /** A made certificate is replaced this long before its end. */
 const REPLACED_YEARS = 5;
@@ -20,7 +20,8 @@ export const allCertificates = query<[], { fingerprint: string; chain: string }>
   'select fingerprint, chain from signing_certificates order by created_at',
 );
 
-// If two processes make one, or record the same, the first one counts.
+// `made` numbers the certificates that were made here; null: given by the operator. It is unique: of
+// two processes that make one, the first one counts.
 const INSERT = statement(
   'certificate_insert',
   `insert into signing_certificates (fingerprint, chain, private_key, made, expires_at)
@@ -29,7 +30,7 @@ const INSERT = statement(
 
 /**
  * The certificate that signs: the operator's, or one that the first process makes for all. Call
- * `refresh` at once and every {@link CERTIFICATE_SECONDS}.
+ * `refresh` at once, for its metric, and every {@link CERTIFICATE_SECONDS}.
  * @param options.now milliseconds since 1970
  */
 export async function openCertificate(options: {

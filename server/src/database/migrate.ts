@@ -105,9 +105,10 @@ export async function checkSchema(url: string, folder = MIGRATIONS_FOLDER): Prom
     if (!first) return;
     const more = others.length > 0 ? ` and ${others.length} more` : '';
     const state = isNew ? 'has no tables yet' : 'is older than this program';
+    const otherwise = isNew ? '' : ', or use the version of the running service';
     throw new UsageError(
       `the database ${state}: ${first.name}${more} must run first. ` +
-        'Run "npx --no-install framewright migrate", or use the version of the running service.',
+        `Run "npx --no-install framewright migrate"${otherwise}.`,
     );
   });
 }

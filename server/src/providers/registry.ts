@@ -111,9 +111,10 @@ function readPolicy(env: Environment, provider: string): Policy {
 /** The names of all providers; each is also that of a connection. */
 export const PROVIDER_NAMES: readonly string[] = REGISTRY.map(({ name }) => name);
 
+/** Providers with variables of their own: all but those that are built in. */
 const FOREIGN = REGISTRY.filter(({ needs }) => needs.length > 0);
 
-/** The connections that CONNECTIONS names. None can be `creates`: that pauses all creates. */
+/** The connections that CONNECTIONS names. None can be `creates`, under which all creates are paused. */
 export function namedConnections(env: Environment): ProviderConnection[] {
   const kinds = FOREIGN.map(({ name }) => name);
   return readConnections(env, kinds, [...PROVIDER_NAMES, OF_TEST_KEYS.name, 'creates']);

@@ -2,11 +2,11 @@ import type { Duplex } from 'node:stream';
 import { ApiError } from '../kernel/errors.ts';
 
 /**
- * How many uploads one process receives at a time, in all and per mailbox. The last `first` free
- * slots are for mailboxes without an upload under way, and of these the last `paying` for accounts
+ * How many uploads one process receives at a time, in all and per mailbox. The last `forFirst` free
+ * slots are for mailboxes without an upload under way, and of these the last `forPaying` for accounts
  * that have paid. No limit is per account: one mailbox can open many, with plus-addresses.
  */
-const UPLOADS_AT_ONCE = { all: 10, perMailbox: 3, first: 6, paying: 2 };
+const UPLOADS_AT_ONCE = { all: 10, perMailbox: 3, forFirst: 6, forPaying: 2 };
 
 /**
  * While all slots are taken, an upload slower than one megabit per second may lose its slot to a
@@ -64,10 +64,10 @@ export function openUploadSlots({
 
 /** How many free slots are reserved for others. */
 function reservedForOthers({ isPaying }: UploadRequester, own: number): number {
-  const { perMailbox, first, paying, all } = UPLOADS_AT_ONCE;
-  if (own >= perMailbox) return all;
-  if (own > 0) return first;
-  return isPaying ? 0 : paying;
+  const { perMailbox, forFirst, forPaying, all } = UPLOADS_AT_ONCE;
+  if (own >= perMailbox) return all; // it gets none
+  if (own > 0) return forFirst;
+  return isPaying ? 0 : forPaying;
 }
 
 function isArriving({ bytes }: UploadSlot): boolean {

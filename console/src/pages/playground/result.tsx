@@ -117,7 +117,7 @@ const STEP_WORDS: Record<string, string> = {
   reserved: 'Queued',
   ingesting: 'Copying',
   review: 'In review',
-  submitting: 'Submitted',
+  submitting: 'Submitting',
   generating: 'Generating',
   archiving: 'Saving',
   completed: 'Done',

@@ -12,6 +12,7 @@ import type { BillingDeps } from '../stripe-client.ts';
 
 interface Row {
   alert_below: number | null;
+  /** null: no auto-reload, and the other columns of it are null too. */
   reload_pack: string | null;
   reload_below: number;
   reload_limit: number;
@@ -84,7 +85,7 @@ export async function setReload(
   });
 }
 
-export const deleteLowBalance = command<[accountId: string], Transaction>(
+export const forgetLowBalance = command<[accountId: string], Transaction>(
   'low_balance_forget',
   `update billing_accounts set alert_below = null, reload_pack = null, reload_below = null,
      reload_limit = null where account_id = $1`,

@@ -23,7 +23,7 @@ export const UploadSchema = Type.Object(
   {
     id: Id,
     url: Url,
-    expires_at: Time('When the file is deleted. Each use sets it to a day after that'),
+    expires_at: Time('When the file is deleted. Each use sets it to a day after the use'),
     kind: Type.Enum(['image', 'video'], { description: 'What the bytes are' }),
     media_type: Type.String({ description: 'Their type, such as video/mp4' }),
     size_bytes: Size,
@@ -109,7 +109,7 @@ export const EXAMPLE_PRESIGNED_UPLOAD = {
 
 const RESPONSES = errorResponses(400, 401, 413, 429, 503);
 
-/** The error responses of uploads, whose body is not JSON. */
+/** The error responses of POST /uploads, whose request has a binary body. */
 export const UPLOAD_ERRORS = {
   ...RESPONSES,
   400: { ...RESPONSES[400], description: 'The file or the request is refused.' },

@@ -92,7 +92,7 @@ export const TASKS = {
         whole('Held for at least this many hours.', { word: 'H', max: 999_999 }),
       ),
       cause: optional(choiceOf('What is not known.', ['acceptance', 'outcome'], { word: 'C' })),
-      confirm: optional(text('The code that the list was printed with.', { word: 'NAME' })),
+      confirm: optional(text('The code that the list was printed with.', { word: 'CODE' })),
     },
     oneOf: { fields: ['not_accepted', 'failed'], isRequired: true },
     reason: 'required',

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { callOnce } from '../../outbound/call.ts';
 import { type JsonResponse, openApi, type RemoteDeps } from '../kit/remote.ts';
-import { createCallbackReader, type Delivery } from '../kit/signing-keys.ts';
+import { createCallbackReader, type SignedCallback } from '../kit/signing-keys.ts';
 import type { Fal } from './settings.ts';
 
 const JwksSchema = Type.Object({
@@ -28,7 +28,7 @@ export function createFalWebhookReader(account: Fal, deps: RemoteDeps) {
   });
 }
 
-function signatureIn({ body, headers }: Delivery, { userId }: Fal) {
+function signatureIn({ body, headers }: SignedCallback, { userId }: Fal) {
   const requestId = headers['x-fal-webhook-request-id'];
   const signedFor = headers['x-fal-webhook-user-id'];
   const timestamp = headers['x-fal-webhook-timestamp'];

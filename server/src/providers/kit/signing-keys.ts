@@ -8,7 +8,7 @@ const FRESH_SECONDS = 300;
 const MAX_AGE_SECONDS = 86_400;
 
 type ReadCallback = NonNullable<Provider['readCallback']>;
-export type Delivery = Parameters<ReadCallback>[0];
+export type SignedCallback = Parameters<ReadCallback>[0];
 
 /**
  * Reads a provider's signed callbacks. The keys are fetched again when they are too old, and when
@@ -22,7 +22,7 @@ export function createCallbackReader<Key>(format: {
   /** Milliseconds since 1970. */
   now(): number;
   /** `timestamp`: in seconds. */
-  signatureIn(delivery: Delivery): { timestamp: string; isBy(key: Key): boolean } | string;
+  signatureIn(delivery: SignedCallback): { timestamp: string; isBy(key: Key): boolean } | string;
   idField: string;
   within?: string;
 }): ReadCallback {

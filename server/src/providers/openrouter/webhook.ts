@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { jobIdIn } from '../kit/job-id.ts';
 import { forged, parseJson } from '../kit/remote.ts';
-import { createCallbackReader, type Delivery } from '../kit/signing-keys.ts';
+import { createCallbackReader, type SignedCallback } from '../kit/signing-keys.ts';
 import type { Callback } from '../provider.ts';
 import type { OpenRouterSettings } from './settings.ts';
 
@@ -27,7 +27,7 @@ export function createOpenRouterWebhookReader(
 }
 
 /** Anyone who knows the attempt's path can send one, so it is only a hint which job to read. */
-async function readUnsigned({ body }: Delivery): Promise<Callback> {
+async function readUnsigned({ body }: SignedCallback): Promise<Callback> {
   const event = parseJson(body);
   if (typeof event !== 'object' || event === null) return forged('not a JSON object');
   const jobId = jobIdIn(Object(event)[EVENT.within], EVENT.idField);
@@ -35,7 +35,7 @@ async function readUnsigned({ body }: Delivery): Promise<Callback> {
 }
 
 /** `t=SECONDS,v1=HEX` */
-function signatureIn({ body, headers }: Delivery) {
+function signatureIn({ body, headers }: SignedCallback) {
   const parts = (headers['x-openrouter-signature'] ?? '').split(',').map((part) => part.trim());
   const partOf = (name: string) =>
     parts.find((part) => part.startsWith(`${name}=`))?.slice(name.length + 1);

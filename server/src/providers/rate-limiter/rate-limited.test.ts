@@ -120,7 +120,7 @@ test('a quota does not wait for another, and a call without a budget does not wa
   assert.equal(calls.length, 4);
 });
 
-test('pages of a list are read at 90 % of the rate', async () => {
+test('lists of jobs are read at 75 % of the rate', async () => {
   const { provider } = subject({ find: FAST });
   const quota = { db: database.db, name: 'one' };
   const nextTurn = listTurns(quota, () => provider.capabilities);

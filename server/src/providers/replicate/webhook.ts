@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { createCallbackReader, type Delivery } from '../kit/signing-keys.ts';
+import { createCallbackReader, type SignedCallback } from '../kit/signing-keys.ts';
 import type { Replicate } from './settings.ts';
 
 const SecretSchema = Type.Object({ key: Type.String({ pattern: '^whsec_.+' }) });
@@ -19,7 +19,7 @@ export function createReplicateWebhookReader(account: Replicate, now: () => numb
   });
 }
 
-function signatureIn({ body, headers }: Delivery) {
+function signatureIn({ body, headers }: SignedCallback) {
   const id = headers['webhook-id'];
   const timestamp = headers['webhook-timestamp'];
   const signatures = headers['webhook-signature'];

@@ -126,5 +126,5 @@ test('lists of jobs are read at 75 % of the rate', async () => {
   const nextTurn = listTurns(quota, () => provider.capabilities);
   const startedAt = performance.now();
   for (let page = 0; page < 3; page += 1) await nextTurn();
-  assert.ok(lastAfter(startedAt, [performance.now()]) > leastSeconds(3, 18));
+  assert.ok(lastAfter(startedAt, [performance.now()]) > leastSeconds(3, 15));
 });

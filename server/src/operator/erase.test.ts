@@ -62,6 +62,8 @@ async function makeFailedTask() {
            provider_output = jsonb_build_object('url', $2::text), error_message = $2,
            error_details = jsonb_build_object('host', $2::text) where id = $1`,
         `update task_history set cause = jsonb_build_object('cause', $2::text) where task_id = $1`,
+        `insert into moderation_verdicts (task_id, verdict, source, reason)
+         values ($1, 'deny', 'service', $2)`,
       ],
     ],
     [
@@ -99,7 +101,7 @@ test('nothing of an erased account’s texts is left; its books are', async () =
   const task = await makeFailedTask();
   await disable(task.account_id);
   const books = await balances(fixture.db, task.account_id);
-  assert.equal(new Set(await rowsWith(SECRET)).size, 11);
+  assert.equal(new Set(await rowsWith(SECRET)).size, 12);
   const runs = await Promise.all([erase(task.account_id), erase(task.account_id)]);
   assert.deepEqual(runs.map(({ changed }) => changed).sort(), [false, true]);
   assert.deepEqual(await rowsWith(SECRET), []);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { markReady, type ObjectRole, storeFile } from '../../src/storage/objects.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { CreateDeps } from '../../src/tasks/create/create.ts';
-import type { FailureCode, Task } from '../../src/tasks/task.ts';
+import type { Credentials, FailureCode, Task } from '../../src/tasks/task.ts';
 import { moveNow } from '../../src/tasks/transitions.ts';
 import {
   bindingFor,
@@ -40,6 +40,12 @@ const FACTS = {
   frames: 121,
   videoCodec: 'h264',
   audio: { codec: 'aac', durationSeconds: 5 },
+  credentials: {
+    kind: 'signed',
+    isModel: true,
+    at: '2026-11-28T12:00:00.000Z',
+    parent: 'invalid',
+  } satisfies Credentials,
 };
 
 type MakerDeps = Omit<CreateDeps, 'createWaitSeconds'> & {

@@ -137,6 +137,11 @@ test('the page of a task shows its course, its credits of both kinds and its req
   const { state, deletes_at, size_bytes, video_codec, audio_codec } = body.video;
   assert.deepEqual([state, size_bytes, video_codec, audio_codec], ['ready', 7, 'h264', 'aac']);
   assert.ok(Date.parse(deletes_at) > Date.now());
+  assert.deepEqual(body.video.credentials, {
+    made_by_ai: true,
+    model: REQUEST.model,
+    at: '2026-11-28T12:00:00.000Z',
+  });
   assert.equal(body.poster_url, `${TASKS}/${id}/poster`);
 });
 

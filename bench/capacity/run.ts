@@ -16,8 +16,8 @@ const ASSUMED = {
   videoMegabytes: 8,
   /** The share of a core that may be used on average. */
   utilization: 0.6,
-  /** CPU time of the child that checks one output and draws its poster: 5 s of 720p. */
-  decodeMs: 25,
+  /** CPU time of the children that check, sign and draw the poster of one output: 5 s of 720p. */
+  outputMs: 36,
   /** Database connections of a process under load. */
   connections: { api: 5, worker: 25 },
 };
@@ -44,7 +44,7 @@ const units = JSON.parse(text) as Units;
 
 /** The hardware for this many creates per second. */
 function needs(rate: number) {
-  const { readsPerTask: reads, utilization, decodeMs, historyDays, retentionDays } = ASSUMED;
+  const { readsPerTask: reads, utilization, outputMs, historyDays, retentionDays } = ASSUMED;
   const { connections } = ASSUMED;
   const { create, read, steps } = units;
   const cores = (ms: number) => (rate * ms) / 1000 / utilization;
@@ -54,7 +54,7 @@ function needs(rate: number) {
   return {
     'cores for api processes': api,
     'cores for worker processes': worker,
-    'cores that check outputs': cores(decodeMs),
+    'cores that check and sign outputs': cores(outputMs),
     'cores for Postgres': cores(create.databaseMs + reads * read.databaseMs + steps.databaseMs),
     'WAL, MB/s': (rate * walBytes) / 1e6,
     'connections without a pooler':

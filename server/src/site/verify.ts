@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Database } from '../database/database.ts';
-import { outputWithDigest } from '../storage/outputs.ts';
+import { findOutput } from '../storage/outputs.ts';
 import { siteRoute } from './route.ts';
 
 const Query = Type.Object({ sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) });
@@ -14,7 +14,7 @@ export const verifyDigest = siteRoute('GET /console/api/verify', {
   rate: { max: 30, seconds: 60 },
   query: Query,
   async handle({ db }: { db: Database }, { query }) {
-    const output = await outputWithDigest(db, query.sha256);
+    const output = await findOutput(db, query.sha256);
     return { stored_at: output?.created_at ?? null };
   },
 });

@@ -42,6 +42,8 @@ interface NewObject {
   sizeBytes: number;
   /** Of an output, in hex. */
   sha256?: string;
+  /** Of the bytes that became this output, as the provider sent them. */
+  sourceSha256?: string;
 }
 
 interface Registration {
@@ -56,11 +58,13 @@ const REGISTER = namedStatement(
   `with unfinished as (
      update stored_objects set state = 'deleting'
      where owner_id = any(:restarted) and role in ('output', 'poster') and state = 'writing')
-   insert into stored_objects (id, owner_id, role, media_type, size_bytes, sha256)
-   select id, owner_id, role, media_type, size_bytes, sha256
+   insert into stored_objects (id, owner_id, role, media_type, size_bytes, sha256, source_sha256)
+   select id, owner_id, role, media_type, size_bytes, sha256, source_sha256
    from unnest(:ids::text[], :ownerIds::text[], :roles::text[], :mediaTypes::text[],
-     :sizes::bigint[], :digests::text[])
-     as given (id, owner_id, role, media_type, size_bytes, sha256)`,
+     :sizes::bigint[], :digests::text[], :sourceDigests::text[])
+     as given (id, owner_id, role, media_type, size_bytes, sha256, source_sha256)
+   returning id, exists (select from blocked_digests b
+     where b.sha256 in (stored_objects.sha256, stored_objects.source_sha256)) as is_blocked`,
 );
 
 function insertObjects(db: Queryable, objects: NewObject[], restarted: string[] = []) {
@@ -72,18 +76,23 @@ function insertObjects(db: Queryable, objects: NewObject[], restarted: string[] 
     mediaTypes: objects.map(({ mediaType }) => mediaType),
     sizes: objects.map(({ sizeBytes }) => sizeBytes),
     digests: objects.map(({ sha256 }) => sha256),
+    sourceDigests: objects.map(({ sourceSha256 }) => sourceSha256),
   };
-  return db.query(REGISTER, REGISTER.values(values));
+  return db.query<{ id: string; is_blocked: boolean }>(REGISTER, REGISTER.values(values));
 }
 
-/** Inserts objects in state `writing`; concurrent calls share a statement. */
-export const registerObjects = sharedWork<Registration, void>({
+/**
+ * Inserts objects in state `writing`; concurrent calls share a statement.
+ * @returns whether an operator has blocked the bytes of one of them
+ */
+export const registerObjects = sharedWork<Registration, boolean>({
   keyOf: ({ objects, restartedTask }) => restartedTask ?? objects[0]?.id ?? '',
   async work(db, given) {
     const restarted = given.flatMap(({ restartedTask }) => restartedTask ?? []);
     const objects = given.flatMap((one) => one.objects);
-    await insertObjects(db, objects, restarted);
-    return given.map(() => undefined);
+    const rows = await insertObjects(db, objects, restarted);
+    const blocked = new Set(rows.filter((row) => row.is_blocked).map(({ id }) => id));
+    return given.map((one) => one.objects.some(({ id }) => blocked.has(id)));
   },
 });
 

@@ -9,6 +9,7 @@ export interface OutputFile extends LocalFile {
   mediaType: string;
   sizeBytes: number;
   sha256?: string;
+  sourceSha256?: string;
 }
 
 // The select sees the rows as before the update, so it returns only those that others had marked.
@@ -19,31 +20,32 @@ const WITHDRAW = statement(
    select id from stored_objects where id = any($1) and state in ('deleting', 'deleted')`,
 );
 
-/** The output that was stored with this digest, also after its deletion. */
-export const outputWithDigest = queryFirst<
-  [sha256: string],
+/** An output by its id, its task's id or its digest, also after its deletion; a served one first. */
+export const findOutput = queryFirst<
+  [name: string],
   { task_id: string; object_id: string; state: string; created_at: Date }
 >(
-  'object_by_digest',
+  'object_output_find',
   `select owner_id as task_id, id as object_id, state, created_at from stored_objects
-   where sha256 = $1 order by created_at limit 1`,
+   where role = 'output' and state <> 'writing' and (id = $1 or owner_id = $1 or sha256 = $1)
+   order by state = 'ready' desc, created_at limit 1`,
 );
 
 /**
  * Registers the files of a task's output before their first byte is written, and marks for deletion
  * what an interrupted run left. The work stores them by `put` and makes them `ready` in the
- * transition that completes the task. If it fails, they are deleted, even if another worker has
+ * transition that completes the task, and learns whether an operator blocked their bytes. If it fails, they are deleted, even if another worker has
  * marked them: that deletion may have come before the file did.
  */
 export async function withOutputs<T>(
   deps: { db: Database; storage: Storage },
   taskId: string,
   files: OutputFile[],
-  work: (put: (file: OutputFile) => Promise<string>) => Promise<T>,
+  work: (put: (file: OutputFile) => Promise<string>, isBlocked: boolean) => Promise<T>,
 ): Promise<T> {
   const { db, storage } = deps;
   const objects = files.map((file) => ({ ...file, ownerId: taskId, id: newId('object') }));
-  await registerObjects(db, { objects, restartedTask: taskId });
+  const isBlocked = await registerObjects(db, { objects, restartedTask: taskId });
   const ids = objects.map(({ id }) => id);
   const stored = new Set<string>();
   const put = async (file: OutputFile) => {
@@ -54,7 +56,7 @@ export async function withOutputs<T>(
     return id;
   };
   try {
-    return await work(put);
+    return await work(put, isBlocked);
   } catch (error) {
     // If this fails, MARK_EXPIRED marks them after a day.
     const marked = await db.query<{ id: string }>(WITHDRAW, [ids]).catch(() => []);

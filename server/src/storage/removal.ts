@@ -1,4 +1,11 @@
-import { command, query, queryFirst, statement, type Transaction } from '../database/database.ts';
+import {
+  command,
+  query,
+  queryFirst,
+  statement,
+  type Transaction,
+  whether,
+} from '../database/database.ts';
 import type { ObjectRole } from './objects.ts';
 
 /** Deletes the rows of deleted files of these tasks and attempts, but not those of outputs. */
@@ -43,6 +50,16 @@ export async function takeDownObject(
 ): Promise<void> {
   await tx.query(TAKE_DOWN, [id, output?.taskId ?? '', output?.jobIds ?? []]);
 }
+
+/** Blocks later outputs with the bytes of this one. @returns whether they were not blocked yet */
+export const blockBytes = whether<[objectId: string], Transaction>(
+  'object_block_bytes',
+  `insert into blocked_digests (sha256)
+   select distinct sha256 from (
+     select unnest(array[o.sha256, o.source_sha256]) from stored_objects o
+     where o.id = $1 and o.role = 'output') as given (sha256)
+   where sha256 is not null on conflict do nothing returning sha256`,
+);
 
 /** Takes down all objects of tasks, and the renders of their jobs. */
 export const takeDownObjectsOf = command<[taskIds: string[], jobIds: string[]], Transaction>(

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { openArchiveFixture } from '../../test/archive-fixture.ts';
 import { simulatedBucket } from '../../test/storage/simulated-bucket.ts';
-import { claimTask, sql } from '../../test/task-fixtures.ts';
+import { claimTask, scriptedProvider, sql } from '../../test/task-fixtures.ts';
+import { takeDown } from '../operator/verbs/objects.ts';
 import { deleteMarked } from '../storage/objects.ts';
 import { openS3Storage } from '../storage/s3/s3.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -216,4 +218,35 @@ test('a signer that fails is tried again, then the task waits, or is stored unsi
   const mark = { kind: 'unsigned', why: 'failed' } as const;
   const bytes = bytesOf('a video');
   assert.deepEqual(await storedOf(other), { phase: 'completed', bytes, credentials: mark });
+});
+
+test('bytes that an operator took down are not stored again, unless they repeat anyway', async () => {
+  const bytes = Buffer.from('a banned video');
+  const credentials = signerWhich('signs');
+  const deps = archiveDeps({ bytes, credentials });
+  const first = await makeArchivingTask();
+  await archive(deps, first);
+  await takeDown(db, { command: 'objects takedown', actor: 'ada', reason: 'ticket 98' }, first.id);
+  const repeating = scriptedProvider({ openOutput: async () => Readable.from([bytes]) });
+  Object.assign(repeating.capabilities, { repeatsOutputs: true });
+  for (const [title, given, phase] of [
+    ['as the provider sent them', deps, 'failed'],
+    [
+      'as they were stored',
+      archiveDeps({ bytes: Buffer.from('a banned video, signed') }),
+      'failed',
+    ],
+    ['of a test', { ...deps, providerOf: () => repeating }, 'completed'],
+    ['others', archiveDeps({ credentials }), 'completed'],
+  ] as const) {
+    const task = await makeArchivingTask();
+    await archive(given, task);
+    assert.equal((await storedOf(task))?.phase, phase, title);
+    const states = (await statesOf(task)).map(({ state }) => state);
+    assert.deepEqual(states, [phase === 'failed' ? 'deleting' : 'ready'], title);
+    if (phase === 'completed') continue;
+    const query = 'select error_code, provider_billed from tasks where id = $1';
+    const [failed] = await sql(db, query, [task.id]);
+    assert.deepEqual(failed, { error_code: 'content_refused', provider_billed: true }, title);
+  }
 });

@@ -57,6 +57,7 @@ export async function archive(deps: ArchiveDeps, task: Task): Promise<StepResult
   try {
     return await deps.scratch.withFiles((newPath) => archiveThrough(newPath, deps, task));
   } catch (error) {
+    if (error instanceof OutputBlocked) return moveNow(deps.db, task, blocked());
     if (error instanceof OutputGone || error instanceof NotSigned) {
       return hold(deps, task, error.message);
     }
@@ -90,9 +91,13 @@ async function archiveThrough(
   const fetched = { filePath, sizeBytes, sha256: digest.digest('hex') };
   const signed = await addCredentials(deps, task, { ...fetched, signedPath: newPath('signed') });
   const { credentials, ...file } = signed;
-  const video = { ...file, role: 'output', mediaType: facts.mediaType, isPrepared } as const;
+  const { mediaType } = facts;
+  const sourceSha256 = fetched.sha256;
+  const video = { ...file, sourceSha256, role: 'output', mediaType, isPrepared } as const;
   const drawn = poster && (await writePoster(newPath('poster'), poster));
-  return withOutputs(deps, task.id, drawn ? [video, drawn] : [video], async (put) => {
+  return withOutputs(deps, task.id, drawn ? [video, drawn] : [video], async (put, isBlocked) => {
+    // The same test video is made for many customers.
+    if (isBlocked && !provider.capabilities.repeatsOutputs) throw new OutputBlocked();
     const [outputObjectId, posterId] = await together(
       put(video),
       drawn ? storePoster(() => put(drawn)) : Promise.resolve(undefined),
@@ -208,6 +213,18 @@ function notExact(differences: string[]): Move {
   const message = 'The video of the provider is not as requested. The credits are refunded.';
   const error = { code: 'provider_failed', message } as const;
   return { to: 'failed', changes: { error, providerBilled: false }, cause: { differences } };
+}
+
+/** An operator took the same bytes down. */
+class OutputBlocked extends Error {
+  override name = 'OutputBlocked';
+}
+
+function blocked(): Move {
+  const message = 'This video was removed from this service before. The credits are refunded.';
+  const error = { code: 'content_refused', message } as const;
+  const cause = { output: 'an operator took the same bytes down' };
+  return { to: 'failed', changes: { error, providerBilled: true }, cause };
 }
 
 export interface Expectation {

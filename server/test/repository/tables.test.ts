@@ -10,7 +10,7 @@ const OWNERS = {
   catalog: 'model_files model_prices models',
   credentials: 'signing_certificates',
   ledger: 'ledger_balances ledger_lot_movements ledger_lots ledger_transfers',
-  storage: 'delivery_secrets stored_objects',
+  storage: 'blocked_digests delivery_secrets stored_objects',
   providers: 'local_jobs pauses provider_outages provider_turns',
   accounts: `account_closings account_deletions accounts api_key_requests api_key_uses api_keys
     request_windows`,
@@ -25,6 +25,7 @@ const OWNERS = {
     sign_in_starts signup_grants`,
   mail: 'mails',
   moderation: 'account_pauses moderation_verdicts',
+  reports: 'reports',
   webhooks: 'webhook_attempts webhook_deliveries webhook_endpoints',
   operator: 'audit_runs operator_actions',
   site: 'client_packages',

@@ -3,6 +3,7 @@ import { takeDownOutput } from '../../attempts/erase.ts';
 import type { Database, Transaction } from '../../database/database.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import {
+  blockBytes,
   type LockedObject,
   lockObject,
   removeStoredUploads,
@@ -27,7 +28,9 @@ export const OBJECTS = {
     reason: 'required',
     dialog: {
       title: 'Take the video down',
-      effect: 'It is not served from now on, and its file is deleted. This can’t be undone.',
+      effect:
+        'It is not served from now on, its file is deleted, and a video with the same bytes is ' +
+        'not stored again. This can’t be undone.',
       isDangerous: true,
     },
     run: ({ db }, { id }, action) => takeDown(db, action, id),
@@ -80,22 +83,25 @@ async function remove(tx: Transaction, ids: string[]) {
 }
 
 /**
- * Removes a stored file before the end of its retention. From the commit on it is not served, and a
- * worker deletes its bytes within seconds.
+ * Removes a stored file before the end of its retention. From the commit on it is not served, a
+ * worker deletes its bytes within seconds, and no later output may have the bytes of a video.
  * @param id of an object, or of a task, whose output is then removed
  * @throws UsageError when there is no such file, or a live task still needs it
  */
 export function takeDown(db: Database, action: Action, id: string) {
-  return performAction(db, action, { target: id }, async (tx) => {
-    const objectId = (await outputOf(tx, id)) ?? id;
-    const object = await lockObject(tx, objectId);
-    if (!object) {
-      throw new UsageError(`there is no object ${JSON.stringify(id)}, and no task with an output`);
-    }
-    const changed = object.taken_down_at === null;
-    if (changed) await takeDownStored(tx, object);
-    return { object_id: objectId, task_id: object.owner_id, taken_down: true, changed };
-  });
+  return performAction(db, action, { target: id }, (tx) => takeDownFile(tx, id));
+}
+
+export async function takeDownFile(tx: Transaction, id: string) {
+  const objectId = (await outputOf(tx, id)) ?? id;
+  const object = await lockObject(tx, objectId);
+  if (!object) {
+    throw new UsageError(`there is no object ${JSON.stringify(id)}, and no task with an output`);
+  }
+  const isServed = object.taken_down_at === null;
+  if (isServed) await takeDownStored(tx, object);
+  const changed = (await blockBytes(tx, objectId)) || isServed;
+  return { object_id: objectId, task_id: object.owner_id, taken_down: true, changed };
 }
 
 const isLive = (phase: Phase) => LIVE_PHASES.some((live) => live === phase);

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { allCertificates } from '../../credentials/certificates.ts';
 import { readCredentials } from '../../credentials/read-credentials.ts';
 import { UsageError } from '../../kernel/errors.ts';
-import { outputWithDigest } from '../../storage/outputs.ts';
+import { findOutput } from '../../storage/outputs.ts';
 import { text } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
 
@@ -18,7 +18,7 @@ export const VERIFY = {
     async run({ db }, { file }) {
       const sha256 = await digestOf(file);
       const [stored, certificates] = await Promise.all([
-        outputWithDigest(db, sha256),
+        findOutput(db, sha256),
         allCertificates(db),
       ]);
       const chains = certificates.map(({ chain }) => chain);

@@ -93,6 +93,7 @@ export const OPERATIONS: Book = {
         'storage',
         'outbound',
         'moderation',
+        'reports',
         'content-credentials',
         'upgrades',
       ].map(operations),

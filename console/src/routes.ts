@@ -16,6 +16,7 @@ export const ROUTES: PageRoute[] = [
   { path: '/pricing', access: 'public', load: () => import('./pages/pricing/pricing.tsx') },
   { path: '/status', access: 'public', load: () => import('./pages/status/status.tsx') },
   { path: '/verify', access: 'public', load: () => import('./pages/verify/verify.tsx') },
+  { path: '/report', access: 'public', load: () => import('./pages/report/report.tsx') },
   { path: '/sign-in', access: 'public', load: () => import('./pages/sign-in/sign-in.tsx') },
   {
     path: '/playground',

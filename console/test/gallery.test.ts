@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
 import { createKey } from '../../server/src/accounts/api-keys.ts';
@@ -6,9 +7,11 @@ import { sql } from '../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { galleryMaker, shortVideo } from './filled-gallery.ts';
 import { signedInPage } from './signed-in.ts';
-import { expectNoViolations, open, openSite, siteOf, test } from './site.ts';
+import { expectNoViolations, open, openSite, settled, siteOf, test } from './site.ts';
 
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
+
+const OPERATOR = 'operator@example.com';
 
 let page: Page;
 let accountId = '';
@@ -17,7 +20,7 @@ let make: ReturnType<typeof galleryMaker>;
 const folder = await temporaryFolder();
 after(() => folder[Symbol.asyncDispose]());
 const site = await siteOf(
-  () => openSite({ DATA_DIR: folder.path }),
+  () => openSite({ DATA_DIR: folder.path, ADMIN_EMAILS: OPERATOR }),
   async (opened) => {
     ({ page, accountId, email } = await signedInPage(opened, { credits: 10_000 }));
     make = galleryMaker(opened, folder.path);
@@ -126,4 +129,54 @@ test('usage has its numbers as a chart, as tables and as a file', async () => {
   const file = await page.request.get(link ?? '');
   assert.match(await file.text(), /,video-2\.0-fast,api,/);
   await expectNoViolations(page);
+});
+
+/** Reports the video by its file, from the footer of the first page. @returns the receipt */
+async function reportFile(stranger: Page, bytes: Buffer): Promise<string> {
+  await open(stranger, '/');
+  await stranger.getByRole('contentinfo').getByRole('link', { name: 'Report a video' }).click();
+  await settled(stranger, 'Report a video');
+  const file = { name: 'a.mp4', mimeType: 'video/mp4', buffer: bytes };
+  await stranger.getByLabel('Or its file').setInputFiles(file);
+  await stranger.waitForFunction(
+    (digest) => document.querySelector<HTMLInputElement>('main input')?.value === digest,
+    hash('sha256', bytes),
+  );
+  await stranger.getByLabel('Reason').selectOption('intimate_images');
+  await stranger.getByLabel('What we should know').fill('She is my neighbour.');
+  await stranger.getByLabel('E-mail address').fill('eve@localhost');
+  await expectNoViolations(stranger);
+  await stranger.getByRole('button', { name: 'Send the report' }).click();
+  const receipt = stranger.getByText(/^report_\w{24}$/);
+  await receipt.waitFor();
+  await expectNoViolations(stranger);
+  return receipt.innerText();
+}
+
+test('a stranger reports a video by its file, and an operator takes it down unseen', async () => {
+  const bytes = Buffer.from('a reported video');
+  const id = await make(accountId, { prompt: 'A reported one', ended: 'completed', video: bytes });
+  const digest = 'update stored_objects set sha256 = $2 where owner_id = $1';
+  await sql(site.database.db, digest, [id, hash('sha256', bytes)]);
+  const receipt = await reportFile(await site.newPage(), bytes);
+  const { page: admin } = await signedInPage(site, { email: OPERATOR });
+  await open(admin, '/operator/reports', 'Reports');
+  await expectNoViolations(admin);
+  await admin.getByRole('link', { name: receipt }).click();
+  await settled(admin, 'Report');
+  await admin.getByText('She is my neighbour.').waitFor();
+  const player = admin.getByLabel('The reported video');
+  const isInert = () => player.evaluate((one) => one.closest('[inert]') !== null);
+  assert.equal(await isInert(), true);
+  await expectNoViolations(admin);
+  await admin.getByRole('button', { name: 'Show it' }).click();
+  assert.equal(await isInert(), false);
+  await admin.getByRole('button', { name: 'Take the video down' }).click();
+  await admin.getByLabel('Reason').fill('ticket 97');
+  await expectNoViolations(admin);
+  const dialog = admin.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Take the video down' }).click();
+  await admin.getByText('The file is deleted').waitFor();
+  await admin.getByRole('row').filter({ hasText: 'ticket 97' }).waitFor();
+  await expectNoViolations(admin);
 });

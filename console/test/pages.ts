@@ -23,6 +23,7 @@ export const operatorPages = ({ accountId, tasks }: Ids) => [
   ...tasks.map((id) => [`/operator/tasks/${id}`]),
   ['/operator/reviews', 'Reviews'],
   ['/operator/actions', 'Actions'],
+  ['/operator/reports', 'Reports'],
   ['/operator/providers', 'Providers'],
   ['/operator/accounts', 'Accounts'],
   [`/operator/accounts/${accountId}`, 'Account'],

@@ -75,7 +75,7 @@ test('no page scrolls sideways, from 320 to 1920 px, however long its texts', as
   const found: string[] = [];
   for (const path of paths) found.push(...(await overflowsOf(page, path)));
   const stranger = await site.newPage();
-  for (const path of ['/', '/pricing', '/status', '/verify', '/sign-in']) {
+  for (const path of ['/', '/pricing', '/status', '/verify', '/report', '/sign-in']) {
     found.push(...(await overflowsOf(stranger, path)));
   }
   assert.deepEqual(found, []);

@@ -22,7 +22,7 @@ export async function listenForClients(
   closers: Closers,
 ): Promise<string> {
   const { db, log, scratch, metrics, waiting } = parts;
-  const { adminEmails, signupCredits, docsEditUrl, trustedProxies } = config.website;
+  const { adminEmails, signupCredits, reportDays, docsEditUrl, trustedProxies } = config.website;
   const measurer = createMeasurer({ scratch, concurrency: 1 });
   const keyUsage = followKeyUsage({ db, log });
   closers.push(() => keyUsage.stop());
@@ -50,6 +50,7 @@ export async function listenForClients(
         ...served,
         adminEmails,
         signupCredits,
+        reportDays,
         issuers: createIssuers(config.website.issuers),
         sendMail: parts.mailer.sendMail,
         isMailLogged: parts.mailer.isLogged,

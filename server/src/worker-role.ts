@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { emailOf } from './accounts/accounts.ts';
 import { forgetFutureRequests } from './accounts/admission.ts';
 import { askForCancels } from './attempts/cancel-requests.ts';
 import { createFirstSeen } from './attempts/find-job.ts';
@@ -17,6 +16,7 @@ import { createMeasurer } from './media/measure.ts';
 import { pauseRefusedAccounts } from './moderation/account-pause.ts';
 import { createModeration } from './moderation/moderate.ts';
 import { eraseClosedAccounts } from './operator/erase.ts';
+import { addressOf, forgetReporters } from './reports/reports.ts';
 import { videoTask } from './requests/video-task.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
 import { deleteExpired } from './sign-in/deletion.ts';
@@ -123,7 +123,7 @@ type PeriodicJob = [name: string, seconds: number, work: () => Promise<unknown>]
 function periodicJobs(config: Config, parts: ServiceParts, signal: AbortSignal): PeriodicJob[] {
   const { db, storage, log, providers } = parts;
   const { sendMail } = parts.mailer;
-  const mailing = { db, log, sendMail, emailOf: (accountId: string) => emailOf(db, accountId) };
+  const mailing = { db, log, sendMail, addressOf: (id: string) => addressOf(db, id) };
   const markAllExpired = async () => {
     for (let marked = 1; marked > 0 && !signal.aborted; ) marked = await markExpired(db);
   };
@@ -135,6 +135,7 @@ function periodicJobs(config: Config, parts: ServiceParts, signal: AbortSignal):
     ['expiring credits', 5, () => bringDueUpToDate({ db, log })],
     ['forgetting', 600, () => deleteExpired(db)],
     ['forgetting uploads', 600, () => forgetUploads(db)],
+    ['forgetting reporters', 600, () => forgetReporters(db, config.website.reportDays)],
     ['log of webhooks', 600, () => purgeDeliveries(db)],
     [
       'pausing accounts',

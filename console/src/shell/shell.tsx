@@ -26,6 +26,7 @@ const FOOTER = [
   ...PUBLIC,
   { href: '/status', title: 'Status' },
   { href: '/verify', title: 'Verify a video' },
+  { href: '/report', title: 'Report a video' },
 ];
 
 /** @param props.shown counts navigations: after each, the title gets the focus unless a field has it */
@@ -95,7 +96,7 @@ function Footer() {
       <div class="ruler" />
       <div class="mx-auto flex max-w-[76rem] flex-wrap justify-between gap-6 px-4 py-9 text-sm text-dim sm:px-8">
         <p>Video generation with prepaid credits.</p>
-        <ul class="flex gap-6">
+        <ul class="flex flex-wrap gap-x-6 gap-y-2">
           {FOOTER.map(({ href, title }) => (
             <li key={href}>
               <a href={href} class="hover:text-ink">

@@ -105,6 +105,7 @@ export function readWebsite(env: Environment) {
     trustedProxies: trustedProxies(env),
     signupCredits: wholeNumber(env, 'SIGNUP_CREDITS', 0, { min: 0, max: 1_000_000 }),
     mail: mail(env),
+    reportDays: wholeNumber(env, 'REPORT_DAYS', 90, { min: 1, max: 3650 }),
     issuers: issuerSettings(env),
     docsEditUrl: safeAddress(env, 'DOCS_EDIT_URL'),
   };

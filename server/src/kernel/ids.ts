@@ -15,6 +15,7 @@ const PREFIXES = {
   webhook: 'we_',
   testRefill: 'refill_',
   mail: 'mail_',
+  report: 'report_',
 } as const;
 
 type IdKind = keyof typeof PREFIXES;

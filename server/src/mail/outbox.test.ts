@@ -25,7 +25,7 @@ beforeEach(async () => {
   deps = {
     db: database.db,
     log: recording.log,
-    emailOf: async (accountId) => (accountId === 'acct_1' ? 'ada@example.com' : undefined),
+    addressOf: async (accountId) => (accountId === 'acct_1' ? 'ada@example.com' : undefined),
     sendMail: async (mail) => {
       sent.push(mail);
       return isTaken;

@@ -17,7 +17,10 @@ const ADD = namedStatement(
   `insert into mails (id, account_id, subject, text) values (:id, :accountId, :subject, :text)`,
 );
 
-/** Stores a mail. A worker sends it after the commit, at least once, even if this process dies. */
+/**
+ * Stores a mail. A worker sends it after the commit, at least once, even if this process dies.
+ * @param mail.accountId of its reader, or the id of a report for its reporter
+ */
 export async function mailOwner(
   tx: Transaction,
   mail: { accountId: string; subject: string; text: string },
@@ -58,8 +61,8 @@ export interface OutboxDeps {
   db: Database;
   log: Log;
   sendMail: SendMail;
-  /** An account's e-mail address; undefined if it was erased. */
-  emailOf(accountId: string): Promise<string | undefined>;
+  /** The e-mail address of an account or of a reporter; undefined if it was erased. */
+  addressOf(id: string): Promise<string | undefined>;
 }
 
 /** Sends the mails that are due. Several processes may do so at once. */
@@ -71,9 +74,9 @@ export async function sendDueMails(deps: OutboxDeps): Promise<void> {
   }
 }
 
-async function send({ db, log, sendMail, emailOf }: OutboxDeps, mail: TakenMail): Promise<void> {
+async function send({ db, log, sendMail, addressOf }: OutboxDeps, mail: TakenMail): Promise<void> {
   const { id, account_id: account, subject, text, is_last_try: isLastTry } = mail;
-  const to = await emailOf(account);
+  const to = await addressOf(account);
   if (to !== undefined && !(await sendMail({ id, to, subject, text }))) {
     if (!isLastTry) return;
     log.error({ account, mail: id }, `a mail was dropped after ${KEPT_HOURS} hours`);

@@ -13,6 +13,7 @@ import { UsageError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { eraseOf as eraseMails } from '../mail/outbox.ts';
 import { eraseOf as eraseVerdicts } from '../moderation/account-pause.ts';
+import { eraseOf as eraseReports } from '../reports/reports.ts';
 import { eraseOf as eraseSignIn } from '../sign-in/deletion.ts';
 import { eraseOf as eraseUploads } from '../storage/removal.ts';
 import { liveTasks } from '../tasks/task-listing.ts';
@@ -21,8 +22,9 @@ import { eraseOf as eraseWebhooks } from '../webhooks/endpoints.ts';
 import { type Action, performAction } from './actions.ts';
 import { dueDeletions } from './listings/due-deletions.ts';
 
-/** What each room erases, in this order: erasing the sign-in still needs the e-mail address. */
+/** What each room erases, in this order: reports and sign-in still need the e-mail address. */
 const ROOMS = [
+  eraseReports,
   eraseBilling,
   eraseSignIn,
   eraseWebhooks,

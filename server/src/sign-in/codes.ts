@@ -11,8 +11,8 @@ const CODE_DIGITS = 8;
 export const CODE_MINUTES = 10;
 const MAX_TRIES = 5;
 
-/** The most codes sent to one mailbox: all kinds together, whoever requests them. */
-const CODES_OF_MAILBOX = [
+/** The most codes and receipts sent to one mailbox, whoever requests them. */
+const MAILS_OF_MAILBOX = [
   { max: 5, seconds: 15 * 60 },
   { max: 20, seconds: 24 * 3600 },
 ];
@@ -56,16 +56,24 @@ function hashOf({ owner, code }: GivenCode): Buffer {
   return hash('sha256', `${owner} ${code}`, 'buffer');
 }
 
+/**
+ * Counts a mail that somebody without a session asks for.
+ * @throws ApiError `rate_limited` when its mailbox gets too many
+ */
+export async function countMail(db: Queryable, email: string): Promise<void> {
+  const name = hash('sha256', mailboxOf(email), 'base64url');
+  for (const limit of MAILS_OF_MAILBOX) {
+    await countRequest(db, `code:${limit.seconds}:${name}`, limit);
+  }
+}
+
 /** @throws ApiError `rate_limited` */
 export async function makeCode(
   db: Queryable,
   kind: CodeKind,
   { owner, email }: { owner: string; email: string },
 ): Promise<string> {
-  const name = hash('sha256', mailboxOf(email), 'base64url');
-  for (const limit of CODES_OF_MAILBOX) {
-    await countRequest(db, `code:${limit.seconds}:${name}`, limit);
-  }
+  await countMail(db, email);
   const code = String(randomInt(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, '0');
   await db.query(kind.store, [owner, hashOf({ owner, code })]);
   return code;

@@ -14,6 +14,7 @@ export interface AboutDeps extends BillingSiteDeps, CatalogDeps {
   issuers: ReadonlyMap<IssuerName, Issuer>;
   signupCredits: number;
   isMailLogged: boolean;
+  reportDays: number;
 }
 
 export const getAbout = siteRoute('GET /console/api/site', {
@@ -38,6 +39,8 @@ export const getAbout = siteRoute('GET /console/api/site', {
       signup_credits: deps.signupCredits,
       /** Whether codes go to the service's log instead of being mailed. */
       mail_is_logged: deps.isMailLogged,
+      /** How long what a reporter gives is kept. */
+      report_days: deps.reportDays,
     };
   },
 });

@@ -26,6 +26,7 @@ import type { VerbReads } from './operator/verb-routes.ts';
 import { GENERATION_ROUTES, type GenerationDeps } from './playground/generations.ts';
 import { PRICE_ROUTES } from './playground/prices.ts';
 import { createSiteUpload, type SiteUploadDeps, UPLOAD_ROUTES } from './playground/uploads.ts';
+import { postReport } from './report.ts';
 import type { RouteShape, SiteRoute } from './route.ts';
 import { getStatus, type StatusDeps } from './status.ts';
 import { GALLERY_ROUTES } from './tasks/gallery.ts';
@@ -52,6 +53,7 @@ const ROUTES = [
   getAbout,
   getStatus,
   verifyDigest,
+  postReport,
   getMe,
   postDelete,
   ...SESSION_ROUTES,

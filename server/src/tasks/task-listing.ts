@@ -98,6 +98,12 @@ export const phaseOf = queryValue<[id: string], Phase | undefined>(
   undefined,
 );
 
+export const ownerOf = queryValue<[id: string], string | undefined>(
+  'task_owner',
+  'select account_id from tasks where id = $1',
+  undefined,
+);
+
 export const outputOf = queryValue<[taskId: string], string | null | undefined>(
   'task_output',
   'select output_object_id from tasks where id = $1',

@@ -16,7 +16,7 @@ const LAYERS = [
   ['accounts'],
   ['providers', 'uploads'],
   ['tasks', 'routing'],
-  ['attempts', 'sign-in', 'billing', 'moderation'],
+  ['attempts', 'sign-in', 'billing', 'moderation', 'reports'],
   ['worker'],
   ['operator'],
   ['requests'],

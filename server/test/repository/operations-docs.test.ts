@@ -43,9 +43,15 @@ function sorted(names: Iterable<string>): string[] {
 /** The providers that have variables, each with a page of its own. */
 const PROVIDERS = PROVIDER_NAMES.filter((name) => neededVariables(name).length > 0);
 const TABLES = [
-  ...['README', 'tracing', 'sign-in', 'billing', 'moderation', 'content-credentials'].map(
-    (name) => `docs/operators/${name}.md`,
-  ),
+  ...[
+    'README',
+    'tracing',
+    'sign-in',
+    'billing',
+    'moderation',
+    'reports',
+    'content-credentials',
+  ].map((name) => `docs/operators/${name}.md`),
   ...PROVIDERS.map(pageOfProvider),
 ];
 

@@ -72,6 +72,7 @@ test('only public routes are public, and these', () => {
     'POST /auth/code/verify',
     'POST /auth/passkey',
     'POST /auth/passkey/options',
+    'POST /console/api/reports',
   ]);
 });
 

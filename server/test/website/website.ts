@@ -3,6 +3,7 @@ import { emailOf } from '../../src/accounts/accounts.ts';
 import type { Database } from '../../src/database/database.ts';
 import { sendDueMails } from '../../src/mail/outbox.ts';
 import { openRecentMinutes } from '../../src/operator/recent-minutes.ts';
+import { addressOf } from '../../src/reports/reports.ts';
 import type { UploadDeps } from '../../src/requests/receive-upload.ts';
 import { beginSession } from '../../src/sign-in/sessions.ts';
 import { type SiteDeps, site } from '../../src/site/site.ts';
@@ -65,6 +66,7 @@ export async function openTestWebsite(
     log: quiet,
     signupCredits: 0,
     isMailLogged: false,
+    reportDays: 90,
     issuers: new Map(),
     routing: {
       connectionsFor: () => [{ connection: 'local' }],
@@ -94,8 +96,7 @@ export async function openTestWebsite(
     ...opened,
     routes,
     outbox,
-    sendMails: () =>
-      sendDueMails({ db, ...siteDeps, emailOf: (accountId) => emailOf(db, accountId) }),
+    sendMails: () => sendDueMails({ db, ...siteDeps, addressOf: (id) => addressOf(db, id) }),
     async outdateProof({ accountId }) {
       const earlier = `clock_now() - interval '11 minutes'`;
       const update = `update sessions set created_at = ${earlier}, proved_at = null`;

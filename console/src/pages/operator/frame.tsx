@@ -18,6 +18,7 @@ const PAGES = [
   ['/operator', 'Overview'],
   ['/operator/tasks', 'Tasks'],
   ['/operator/reviews', 'Reviews'],
+  ['/operator/reports', 'Reports'],
   ['/operator/providers', 'Providers'],
   ['/operator/accounts', 'Accounts'],
   ['/operator/orders', 'Orders'],
@@ -112,7 +113,7 @@ export function FindForm({ field, initial = '', button, onFind }: FindFormProps)
 }
 
 interface RecordPageProps<Data> {
-  what: 'Account' | 'Order' | 'Task';
+  what: 'Account' | 'Order' | 'Report' | 'Task';
   id: string;
   loaded: Loaded<Data>;
   lead?: ComponentChildren;

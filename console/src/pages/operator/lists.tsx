@@ -86,6 +86,7 @@ export const ACTIONS = { caption: 'Actions', columns: ACTION_COLUMNS };
 function Target({ target }: { target: string }) {
   if (target.startsWith('task_')) return <Id href={`/operator/tasks/${target}`} id={target} />;
   if (target.startsWith('acct_')) return <Id href={`/operator/accounts/${target}`} id={target} />;
+  if (target.startsWith('report_')) return <Id href={`/operator/reports/${target}`} id={target} />;
   return <span class="figures break-all">{target}</span>;
 }
 

@@ -6,6 +6,7 @@ import { AccountsPage, ActionsPage, AuditPage, CommandsPage } from './lists.tsx'
 import { OrderPage, OrdersPage } from './orders.tsx';
 import { OverviewPage } from './overview.tsx';
 import { OrphansPage, ProvidersPage } from './providers.tsx';
+import { ReportPage, ReportsPage } from './reports.tsx';
 import { ReviewsPage } from './reviews.tsx';
 import { TaskPage } from './task.tsx';
 import { HeldPage, TasksPage } from './tasks.tsx';
@@ -17,6 +18,7 @@ const PAGES = new Map<string, [list: FunctionComponent, one?: OnePage]>([
   ['', [OverviewPage]],
   ['tasks', [TasksPage, TaskPage]],
   ['reviews', [ReviewsPage]],
+  ['reports', [ReportsPage, ReportPage]],
   ['providers', [ProvidersPage]],
   ['accounts', [AccountsPage, AccountPage]],
   ['orders', [OrdersPage, OrderPage]],

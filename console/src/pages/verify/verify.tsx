@@ -3,6 +3,7 @@ import { api } from '../../api.ts';
 import type { Result } from '../../site-api.ts';
 import { Link, Working } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
+import { digestOf } from '../../ui/form/digest.ts';
 import { FieldFrame, Problem } from '../../ui/form/field.tsx';
 import { DateTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -12,16 +13,6 @@ type State =
   | { kind: 'working' }
   | { kind: 'failed'; why: string }
   | { kind: 'told'; answer: Result<'GET /console/api/verify'> };
-
-/** The browser reads a file in one piece. */
-const MAX_BYTES = 1024 ** 3;
-
-async function digestOf(file: File): Promise<string> {
-  if (file.size > MAX_BYTES) throw new Error('The file is larger than 1 GB.');
-  if (!crypto.subtle) throw new Error('Your browser computes digests on https pages only.');
-  const digest = await crypto.subtle.digest('SHA-256', await file.arrayBuffer());
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
 
 export default function VerifyPage() {
   const [state, setState] = useState<State>({ kind: 'asked' });

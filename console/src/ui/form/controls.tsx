@@ -36,13 +36,15 @@ function choicesOf({ choices }: ChoiceProps) {
   return choices.map((one) => (typeof one === 'string' ? { value: one, label: one } : one));
 }
 
-export function Select(props: ChoiceProps) {
-  const { label, hint, error, value, onChange } = props;
+/** @param props.required a choice without a value can't be sent */
+export function Select(props: ChoiceProps & { required?: boolean }) {
+  const { label, hint, error, value, required, onChange } = props;
   return (
     <FieldFrame label={label} hint={hint} error={error}>
       {(control) => (
         <select
           {...control}
+          required={required}
           value={value}
           onChange={(event) => onChange(event.currentTarget.value)}
           class={`${INPUT} h-[2.625rem]`}

@@ -107,6 +107,14 @@ export const METRICS = {
     ['verdict', 'source'],
     'Requests checked before their submit, by verdict and its source; failure: gone on unchecked',
   ),
+  framewright_oldest_report_seconds: databaseGauge(
+    ['reason'],
+    'Seconds for which a report of a video has waited for a decision',
+  ),
+  framewright_report_decision_seconds: databaseGauge(
+    ['reason'],
+    'Median seconds from a report of a video to its decision, in the last 30 days',
+  ),
   framewright_callbacks_total: counter(
     ['provider', 'result'],
     'Callbacks of providers: received, forged, no_such_path, or failed in the service',

@@ -1,6 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Database } from '../../database/database.ts';
 import { type Figures, readFigures } from '../../operator/listings/figures.ts';
+import { REPORT_REASONS } from '../../reports/reports.ts';
 import { LIVE_PHASES } from '../../tasks/task.ts';
 import { WORKER_POOLS } from '../../worker/claim.ts';
 import { type DatabaseGaugeName, metric } from './metric-list.ts';
@@ -38,6 +39,8 @@ const READINGS: Record<DatabaseGaugeName, Reading> = {
   framewright_webhook_endpoints: ['webhooks', 'endpoints', ENDPOINT_STATES],
   framewright_waiting_deliveries: ['webhooks', 'deliveries', ENDPOINT_STATES],
   framewright_oldest_delivery_seconds: ['webhooks', 'oldest_seconds', ENDPOINT_STATES],
+  framewright_oldest_report_seconds: ['reports', 'oldest_seconds', REPORT_REASONS],
+  framewright_report_decision_seconds: ['decided', 'seconds'],
   framewright_margin: ['margins', 'margin'],
   framewright_differing_costs: ['differing', 'tasks'],
   framewright_mismatched_orders: ['mismatched', 'orders', ORDER_KINDS],

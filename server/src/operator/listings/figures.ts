@@ -13,6 +13,7 @@ import { POOL } from '../../worker/claim.ts';
 import { IS_ALIVE, unservedTasks } from '../../worker/live-workers.ts';
 
 import { newestCosts } from './costs.ts';
+import { reportFigures } from './reports.ts';
 
 /** Excludes test keys, whose credits are worth nothing. */
 const IS_LIVE = `surface <> '${TEST_SURFACE}'`;
@@ -97,16 +98,19 @@ export async function readTaskFigures(db: Queryable) {
 export type Figures = Awaited<ReturnType<typeof readFigures>>;
 
 export async function readFigures(db: Queryable) {
-  const [tasks, closed, recovery, deleting, mismatched, webhooks, costs] = await Promise.all([
-    readTaskFigures(db),
-    closedSubjects(db),
-    recoverySeconds(db),
-    deletingObjects(db),
-    mismatchedOrders(db),
-    webhookFigures(db),
-    creditPrices(db).then((prices) => newestCosts(db, prices)),
-  ]);
+  const [tasks, closed, recovery, deleting, mismatched, webhooks, reports, costs] =
+    await Promise.all([
+      readTaskFigures(db),
+      closedSubjects(db),
+      recoverySeconds(db),
+      deletingObjects(db),
+      mismatchedOrders(db),
+      webhookFigures(db),
+      reportFigures(db),
+      creditPrices(db).then((prices) => newestCosts(db, prices)),
+    ]);
   const recoveries =
     recovery === undefined ? [] : [{ subject: 'tasks', cause: 'recovery', seconds: recovery }];
-  return { ...tasks, closed: [...closed, ...recoveries], deleting, mismatched, webhooks, ...costs };
+  const others = { ...tasks, ...reports, ...costs };
+  return { ...others, closed: [...closed, ...recoveries], deleting, mismatched, webhooks };
 }

@@ -111,7 +111,7 @@ interface Rows {
   name: string;
   /** The members of each row, in this order. */
   columns: readonly string[];
-  rows: AsyncIterable<object>;
+  rows: AsyncIterable<object> | Iterable<object>;
   /** Whether the rows are printed as CSV, unless JSON is asked for. */
   isCsv: boolean;
   /** Called after the last row was read; CSV does not contain it. */

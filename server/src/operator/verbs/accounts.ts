@@ -159,13 +159,15 @@ export async function showAccount(db: Database, accountId: string) {
  */
 export async function disableByOperator(db: Database, action: Action, account: string) {
   const target = await findAccount(db, account);
-  return performAction(db, action, { target }, async (tx) => {
-    const isDisabled = await disableAccount(tx, target);
-    const changed = (await withdrawClosing(tx, target)) || isDisabled;
-    await endSessions(tx, target);
-    await wakePayments(tx, target);
-    return { account_id: target, disabled: true, changed };
-  });
+  return performAction(db, action, { target }, (tx) => disableIn(tx, target));
+}
+
+export async function disableIn(tx: Transaction, accountId: string) {
+  const isDisabled = await disableAccount(tx, accountId);
+  const changed = (await withdrawClosing(tx, accountId)) || isDisabled;
+  await endSessions(tx, accountId);
+  await wakePayments(tx, accountId);
+  return { account_id: accountId, disabled: true, changed };
 }
 
 /** Enables a disabled account. If its owner had closed it, it is no longer going to be erased. */

@@ -146,7 +146,7 @@ export const COSTS = {
       return new RowStream({
         name: 'costs',
         columns: COST_COLUMNS,
-        rows: streamed(rows),
+        rows,
         isCsv,
         summary: () => ({ per }),
       });
@@ -180,8 +180,4 @@ export function readCosts(
 
 async function creditPricesOr(db: Queryable, prices: ReadonlyMap<string, number> = new Map()) {
   return new Map([...(await creditPrices(db)), ...prices]);
-}
-
-async function* streamed<Row>(rows: Row[]) {
-  yield* rows;
 }

@@ -16,6 +16,7 @@ export const NOUNS = {
   tasks: async () => (await import('./tasks.ts')).TASKS,
   reconcile: async () => (await import('./reconcile.ts')).RECONCILE,
   reviews: async () => (await import('./reviews.ts')).REVIEWS,
+  reports: async () => (await import('./reports.ts')).REPORTS,
   orphans: async () => (await import('./orphans.ts')).ORPHANS,
   objects: async () => (await import('./objects.ts')).OBJECTS,
   uploads: async () => (await import('./objects.ts')).UPLOADS,

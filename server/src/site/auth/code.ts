@@ -13,7 +13,7 @@ export interface CodeDeps extends PageDeps {
 }
 
 /** @throws ApiError `invalid_request` */
-function emailOf(text: string): string {
+export function givenEmail(text: string): string {
   const email = normalEmail(text);
   if (email !== undefined) return email;
   throw invalidRequest('This is not an e-mail address.', { field: 'email', reason: 'malformed' });
@@ -25,7 +25,7 @@ const postCode = siteRoute('POST /auth/code', {
   rate: { max: 20, seconds: 600 },
   body: Type.Object({ email: Type.String({ maxLength: 300 }) }),
   handle: async (deps: CodeDeps, { body }) => {
-    await sendCode(deps, emailOf(body.email));
+    await sendCode(deps, givenEmail(body.email));
     return {};
   },
 });
@@ -38,7 +38,7 @@ const postCodeVerify = siteRoute('POST /auth/code/verify', {
     code: Type.String({ pattern: '^\\d{8}$' }),
   }),
   handle: async (deps: CodeDeps, { body, request, reply }) => {
-    const given = { email: emailOf(body.email), code: body.code };
+    const given = { email: givenEmail(body.email), code: body.code };
     const from = signedInFrom(request, deps.publicUrl());
     const reopening = onReopened({ ...deps, request });
     const entered = await enterByCode({ ...deps, onReopened: reopening }, given, from);

@@ -12,6 +12,7 @@ import { listAudits } from '../../operator/audit-runs.ts';
 import { COST_GROUPS } from '../../operator/listings/costs.ts';
 import { readFigures } from '../../operator/listings/figures.ts';
 import { recentAttempts } from '../../operator/listings/recent-attempts.ts';
+import { showReport } from '../../operator/listings/reports.ts';
 import { listReviews } from '../../operator/listings/reviews.ts';
 import { selectHeld } from '../../operator/reconcile-held.ts';
 import { readInput } from '../../operator/verb/fields.ts';
@@ -132,6 +133,12 @@ export const OPERATOR_ROUTES = [
       ...(await waysIn(db, accountId)),
       actions: await listActions(db, { target: accountId, limit: ACTIONS_SHOWN }),
     };
+  }),
+  operatorRead('/reports/:id', {}, async ({ db, links }, { id }) => {
+    const { now_seconds: now, ...report } = await showReport(db, id);
+    const { object_id: video, object_state: state } = report;
+    const isServed = video !== null && state === 'ready';
+    return { ...report, video_url: isServed ? links.linkTo(video, now) : null };
   }),
   operatorRead(
     '/accounts/:id/statement',

@@ -51,7 +51,7 @@ function routes(): { method: 'GET' | 'POST'; url: string }[] {
 test('no route exists for customers', async () => {
   const customer = await website.signIn({ credits: 10 });
   const all = routes();
-  assert.equal(all.length, 12);
+  assert.equal(all.length, 13);
   for (const { method, url } of all) {
     assert.ok(url.startsWith(`${API}/`), url);
     const send = (visitor: TestVisitor) =>

@@ -110,6 +110,7 @@ export type VerbReads =
   | ReadBy<'orders list'>
   | ReadBy<'orders show'>
   | ReadBy<'orphans list'>
+  | ReadBy<'reports list'>
   | ReadBy<'tasks list'>
   | ReadBy<'tasks show'>;
 

@@ -46,6 +46,7 @@ export const PAGE_PATHS = [
   '/pricing',
   '/status',
   '/verify',
+  '/report',
   '/sign-in',
   '/playground',
   '/videos',

@@ -1,0 +1,156 @@
+import { useState } from 'preact/hooks';
+import { api, besideField } from '../../api.ts';
+import { useDraft } from '../../draft.ts';
+import { useLoad } from '../../load.ts';
+import type { Body } from '../../site-api.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { CopyButton } from '../../ui/code.tsx';
+import { Select, TextArea } from '../../ui/form/controls.tsx';
+import { digestOf } from '../../ui/form/digest.ts';
+import { binding, Field, FieldFrame, INPUT, Problem } from '../../ui/form/field.tsx';
+import { submitting, useSending } from '../../ui/form/sending.tsx';
+import { Page } from '../../ui/page.tsx';
+
+type Report = Body<'POST /console/api/reports'>;
+
+const REASONS: Record<Report['reason'] | '', string> = {
+  '': 'Choose one',
+  intimate_images: 'Intimate images without consent',
+  sexualized_minors: 'Sexual content with minors',
+  impersonation: 'A real person without consent',
+  copyright: 'Copyright',
+  other: 'Something else',
+};
+
+const EMPTY = { video: '', reason: '', email: '', evidence: '' };
+
+/** Reports a video, without an account. */
+export default function ReportPage() {
+  const [receipt, setReceipt] = useState<string>();
+  return (
+    <Page
+      title="Report a video"
+      lead="Tell us of a video from this service that must not be shown. You need no account."
+    >
+      {receipt === undefined ? (
+        <Form onSent={setReceipt} />
+      ) : (
+        <Sent receipt={receipt} onMore={() => setReceipt(undefined)} />
+      )}
+    </Page>
+  );
+}
+
+function Form({ onSent }: { onSent: (receipt: string) => void }) {
+  const draft = useDraft('report', () => EMPTY);
+  const field = binding(draft.value, draft.set);
+  const { isBusy, failure, send } = useSending(async () => {
+    const { reason, video, email, ...rest } = draft.value;
+    const body = { ...rest, video: video.trim(), email: email.trim() };
+    const { receipt } = await api('POST /console/api/reports', {
+      body: { ...body, reason: reason as Report['reason'] },
+    });
+    draft.drop();
+    onSent(receipt);
+  });
+  const errorOf = (name: string) =>
+    failure?.details.field === name ? besideField(failure) : undefined;
+  return (
+    <Card>
+      <form class="grid max-w-[42rem] gap-6" onSubmit={submitting(send)}>
+        <Field
+          label="Video"
+          hint="A link to it, even an expired one, the id of its task, or the SHA-256 of its file."
+          required
+          maxLength={2048}
+          autoComplete="off"
+          error={errorOf('video')}
+          {...field('video')}
+        />
+        <FileField onDigest={(video) => draft.set({ video })} />
+        <Select label="Reason" required choices={REASONS} {...field('reason')} />
+        <TextArea
+          label="What we should know"
+          name="evidence"
+          rows={6}
+          maxLength={4000}
+          placeholder="Who is shown, or which work is yours and where it was published"
+          error={errorOf('evidence')}
+          {...field('evidence')}
+        />
+        <Field
+          label="E-mail address"
+          hint="Optional: you get a receipt and the decision. The video’s owner does not see it."
+          type="email"
+          maxLength={254}
+          autoComplete="email"
+          error={errorOf('email')}
+          {...field('email')}
+        />
+        <div class="grid gap-3">
+          <div>
+            <Button type="submit" look="primary" busy={isBusy}>
+              {isBusy ? 'Sending' : 'Send the report'}
+            </Button>
+          </div>
+          {failure && errorOf(String(failure.details.field)) === undefined && (
+            <Problem>{failure.message}</Problem>
+          )}
+          <Kept />
+        </div>
+      </form>
+    </Card>
+  );
+}
+
+function Kept() {
+  const days = useLoad('/console/api/site').data?.report_days;
+  if (days === undefined) return null;
+  return <p class="text-sm text-dim">What you enter is deleted after {days} days.</p>;
+}
+
+/** Computes the digest here: the file is not sent. */
+function FileField({ onDigest }: { onDigest: (digest: string) => void }) {
+  const { isBusy, failure, send } = useSending(async (file: File) => {
+    onDigest(await digestOf(file));
+  });
+  return (
+    <FieldFrame
+      label="Or its file"
+      hint="Your browser computes its SHA-256. The file itself is not sent."
+      beside={isBusy && 'Reading it'}
+      error={failure?.message}
+    >
+      {(control) => (
+        <input
+          {...control}
+          type="file"
+          accept="video/*"
+          class={`${INPUT} py-2`}
+          onChange={({ currentTarget: { files } }) => files?.[0] && void send(files[0])}
+        />
+      )}
+    </FieldFrame>
+  );
+}
+
+function Sent({ receipt, onMore }: { receipt: string; onMore: () => void }) {
+  return (
+    <Card title="We received your report">
+      <div role="status" class="grid gap-5">
+        <p class="max-w-[60ch]">
+          We look at it, also if we can’t tell you whether the video is ours. Keep the number of
+          your report:
+        </p>
+        <p class="flex flex-wrap items-center gap-3">
+          <span class="figures break-all">{receipt}</span>
+          <CopyButton text={receipt} label="Copy the number" />
+        </p>
+        <div>
+          <Button onClick={onMore}>Report another video</Button>
+        </div>
+      </div>
+    </Card>
+  );
+}

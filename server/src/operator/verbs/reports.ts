@@ -1,0 +1,132 @@
+import type { Transaction } from '../../database/database.ts';
+import { UsageError } from '../../kernel/errors.ts';
+import { mailOwner } from '../../mail/outbox.ts';
+import {
+  type Decision,
+  decideReports,
+  type LockedReport,
+  lockReport,
+  REPORT_STATES,
+} from '../../reports/reports.ts';
+import { ownerOf } from '../../tasks/task-listing.ts';
+import { type Action, performAction, recordAction } from '../actions.ts';
+import { listReports, MONTH_COLUMNS, reportMonths, showReport } from '../listings/reports.ts';
+import { choiceOf, optional, text, time } from '../verb/fields.ts';
+import { RowStream, type VerbDeps, verb } from '../verb/verb.ts';
+import { disableIn } from './accounts.ts';
+import { takeDownFile } from './objects.ts';
+
+const OF_REPORT = {
+  fields: { id: text('The report.', { word: 'ID' }) },
+  positional: ['id'],
+} as const;
+
+const deciding =
+  (decision: Decision) =>
+  ({ db }: VerbDeps, { id }: { id: string }, action: Action) =>
+    performAction(db, action, { target: id }, async (tx) => {
+      const report = await lockReport(tx, id);
+      const decided = { report_id: id, state: decision };
+      if (report.state === decision) return { ...decided, reports: 0, changed: false };
+      if (report.state !== 'open') throw new UsageError(`${id} is decided: ${report.state}`);
+      if (decision !== 'kept') await remove(tx, report, { decision, action });
+      return { ...decided, reports: await decideReports(tx, report, decision), changed: true };
+    });
+
+/** Takes the video down, closes the account if that was decided, and mails the reason to its owner. */
+async function remove(
+  tx: Transaction,
+  { id, task_id: taskId, object_id: objectId, reason }: LockedReport,
+  { decision, action }: { decision: Decision; action: Action },
+): Promise<void> {
+  const accountId = taskId === null ? undefined : await ownerOf(tx, taskId);
+  if (taskId === null || objectId === null || accountId === undefined) {
+    throw new UsageError(`${id} names no video of this service: it can only be kept`);
+  }
+  const closes = decision === 'account_closed';
+  if (closes) {
+    const { changed } = await disableIn(tx, accountId);
+    if (changed) await recordAction(tx, action, { target: accountId, details: { report: id } });
+  }
+  await takeDownFile(tx, objectId);
+  const why = `Reported for: ${reason.replaceAll('_', ' ')}
+Why it was removed: ${action.reason}`;
+  await mailOwner(tx, { accountId, ...ownerMail(taskId, why, closes) });
+}
+
+function ownerMail(taskId: string, why: string, closes: boolean) {
+  const closed = ' Your account is closed: nobody can sign in, and its API keys do not work.';
+  return {
+    subject: closes ? 'Your account is closed' : 'A video of yours was removed',
+    text: `The video of ${taskId} was reported, and an operator has removed it.${closes ? closed : ''}
+
+${why}
+
+If you think that this is wrong, reply to this mail and say why.
+`,
+  };
+}
+
+const MAILS = 'Its owner gets your reason by mail, the reporter only the decision.';
+
+export const REPORTS = {
+  'reports list': verb({
+    summary: 'List reports of videos, the oldest first: those that wait for a decision, or --state',
+    fields: { state: optional(choiceOf('The state of the reports.', REPORT_STATES)) },
+    cursorOf: (row: { id: string }) => row.id,
+    run: ({ db, page }, { state = 'open' }) =>
+      listReports(db, page.after ?? null, page.limit, state),
+  }),
+  'reports show': verb({
+    summary: 'Show a report, and the video that it names',
+    ...OF_REPORT,
+    run: async ({ db }, { id }) => showReport(db, id),
+  }),
+  'reports keep': verb({
+    summary: 'Decide that a reported video stays',
+    ...OF_REPORT,
+    reason: 'required',
+    dialog: { title: 'Keep the video', effect: 'The reporter gets the decision without a reason.' },
+    run: deciding('kept'),
+  }),
+  'reports take-down': verb({
+    summary: 'Take a reported video down; this decides all reports of it',
+    ...OF_REPORT,
+    reason: 'required',
+    dialog: {
+      title: 'Take the video down',
+      effect: `It is not served from now on, and its file is deleted. ${MAILS}`,
+      isDangerous: true,
+    },
+    run: deciding('taken_down'),
+  }),
+  'reports close-account': verb({
+    summary: 'Take a reported video down, and disable the account that made it',
+    ...OF_REPORT,
+    reason: 'required',
+    dialog: {
+      title: 'Close the account',
+      effect: `The video is taken down, and the account is disabled; its tasks continue. ${MAILS}`,
+      isDangerous: true,
+    },
+    run: deciding('account_closed'),
+  }),
+  'reports export': verb({
+    summary: 'Count reports, decisions, refusals and takedowns by month (UTC), as CSV',
+    fields: {
+      from: optional(time('The first month. Without it, a year ago.')),
+      to: optional(time('The last month. Without it, this one.')),
+    },
+    run: async ({ db }, { from = null, to = null }) => {
+      const months = await db.snapshot((tx) => reportMonths(tx, from, to));
+      return new RowStream({
+        name: 'months',
+        columns: MONTH_COLUMNS,
+        rows: months,
+        isCsv: true,
+        summary: () => ({ time_zone: 'UTC' }),
+      });
+    },
+    runOnConsole: async (run) => Array.fromAsync((await run()).of.rows),
+  }),
+};

@@ -38,6 +38,7 @@ export default function VerifyPage() {
               {...control}
               type="file"
               accept="video/*"
+              class="file:mr-4 file:cursor-pointer file:rounded-cut file:border file:border-edge file:bg-paper file:px-4 file:py-2 file:font-medium hover:file:border-ink"
               onChange={({ currentTarget }) => verify(currentTarget.files?.[0])}
             />
           )}

@@ -228,6 +228,7 @@ test('test mode is one window’s, and makes, cancels and deletes for nothing', 
   await expectNoViolations(page);
   await page.reload();
   const result = page.getByRole('article', { name: 'Your video' });
+  const takes = page.getByRole('tab', { name: 'A harbour' });
   await result.getByText('test', { exact: true }).waitFor();
   await page.getByRole('link', { name: 'Details of this video' }).click();
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
@@ -238,9 +239,10 @@ test('test mode is one window’s, and makes, cancels and deletes for nothing', 
   await settled(page, 'Playground');
   await page.getByLabel('Outcome').selectOption('completed');
   await generate(page).click();
-  await result.nth(1).waitFor();
-  await page.getByRole('link', { name: 'Details of this video' }).first().click();
-  await page.getByRole('button', { name: 'Delete', exact: true }).click({ timeout: 30_000 });
+  await takes.nth(1).waitFor();
+  await result.getByText('Completed', { exact: true }).first().waitFor({ timeout: 30_000 });
+  await page.getByRole('link', { name: 'Details of this video' }).click();
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
   await page.getByRole('button', { name: 'Delete the video' }).click();
   await page.getByText('The video was deleted').waitFor();
   await page.goBack();

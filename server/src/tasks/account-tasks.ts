@@ -11,6 +11,7 @@ export interface ListedTask {
   phase: Phase;
   aspect_ratio: Task['aspect_ratio'];
   request: Task['request'];
+  seed: number;
   credits: number;
   api_key_id: string | null;
   output_object_id: string | null;
@@ -41,7 +42,7 @@ export interface TaskFilter {
 /** The most tasks scanned for one page, to bound the cost of a search. */
 const WINDOW = 2000;
 
-const COLUMNS = `id, surface, phase, aspect_ratio, request, credits, api_key_id, output_object_id,
+const COLUMNS = `id, surface, phase, aspect_ratio, request, seed, credits, api_key_id, output_object_id,
      output_facts, error_code, error_message, created_at, updated_at`;
 
 /** The tasks of the account in the period and after the cursor, the newest first. */

@@ -24,11 +24,13 @@ export function MediaFields(props: MediaFieldsProps) {
   const fields = MEDIA_FIELDS.filter((field) => accepted.includes(field));
   if (fields.length === 0) return null;
   return (
-    <div class="grid grid-cols-[minmax(0,1fr)] gap-5 sm:grid-cols-[repeat(2,minmax(0,1fr))]">
+    <div class="grid grid-cols-[minmax(0,1fr)] gap-5 sm:grid-cols-[repeat(2,minmax(0,1fr))] lg:grid-cols-[minmax(0,1fr)]">
       {fields.map((field) => (
         <MediaList key={field} field={field} {...props} />
       ))}
-      <p class="text-sm text-dim sm:col-span-2">{keptText(prices.limits.stored_bytes)}</p>
+      <p class="text-sm text-dim sm:col-span-2 lg:col-span-1">
+        {keptText(prices.limits.stored_bytes)}
+      </p>
     </div>
   );
 }

@@ -1,10 +1,9 @@
 import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import { api, besideField } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
-import { useLoad } from '../../load.ts';
+import { useListener, useLoad } from '../../load.ts';
 import { availableOf, useMe, useMode } from '../../session.tsx';
 import { Link } from '../../ui/button.tsx';
 import { CodeTabs } from '../../ui/code.tsx';
@@ -26,11 +25,13 @@ import {
   type Rules,
 } from './form-model.ts';
 import { type GivenRequest, givenRequest } from './given-request.ts';
+import { Notices } from './notices.tsx';
 import { PriceBox, useQuote } from './price-box.tsx';
-import { Result } from './result.tsx';
-import { followedRequest, type Generation, useRuns } from './runs.ts';
+import { type Run, useRuns } from './runs.ts';
 import { publicBody, samplesOf } from './samples.ts';
+import { Screen } from './screen.tsx';
 import { Settings } from './settings.tsx';
+import { useTasks } from './strip.tsx';
 import { TestOutcomes } from './test-outcomes.tsx';
 
 export default function PlaygroundPage() {
@@ -95,8 +96,7 @@ interface PlaygroundProps {
 
 /** The form as it was left, or filled from an earlier request or a link. */
 function useForm({ name, rules: { schema }, first }: PlaygroundProps) {
-  const me = useMe();
-  const initial = () => formOf({ ...(first ?? followedRequest(me)) }, schema);
+  const initial = () => formOf({ ...first }, schema);
   const kept = { keep: keptForm, read: (form: unknown) => formFromKept(form, schema) };
   return useDraft<Form>(`playground ${name}`, initial, kept);
 }
@@ -106,10 +106,18 @@ function Playground(props: PlaygroundProps) {
   const me = useMe();
   const { value: form, set, change } = useForm(props);
   const [tries, setTries] = useState(0);
+  const page = useRef<HTMLFormElement>(null);
   const settings = useRef<HTMLDivElement>(null);
   const result = useRef<HTMLDivElement>(null);
-  const { runs, generate, ...actions } = useRuns(me);
-  const newest = runs[0]?.generation;
+  const [shown, show] = useState<string>();
+  const [made, setMade] = useState<string>();
+  const tasks = useTasks();
+  const { runs, generate, ...actions } = useRuns(me, ({ id }) => {
+    show(id);
+    setMade(id);
+    void tasks.reload();
+  });
+  const refused = runs.find((run) => run.kind === 'refused');
   const price = useQuote(form, rules.prices, availableOf(me));
   const onMedia = (field: MediaField, next: (before: Medium[]) => Medium[]) =>
     change((before) => {
@@ -117,43 +125,43 @@ function Playground(props: PlaygroundProps) {
     });
   useEffect(() => void describeUploads(form, onMedia), []);
   useEffect(() => showFirstError(settings.current), [tries]);
-  useShown(result, newest?.kind);
+  useShown(result, `${made} ${runs.filter(({ kind }) => kind !== 'sending').length}`);
+  useListener(['keydown'], (event) => isSending(event) && page.current?.requestSubmit());
   const missing = missingIn(form, rules);
-  const errors = { ...(tries > 0 ? missing : {}), ...refusalsOf(newest) };
+  const errors = { ...(tries > 0 ? missing : {}), ...refusalsOf(refused) };
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
+    if (price.quote?.is_affordable === false) return;
     setTries(tries + 1);
-    if (Object.keys(missing).length === 0) void generate(bodyOf(form, rules));
+    if (Object.keys(missing).length === 0) void generate([bodyOf(form, rules)]);
   };
-  const sizeOf = ({ resolution, aspect_ratio: ratio }: ShownTask) =>
-    ratio === 'adaptive' ? undefined : rules.prices.frames[resolution][ratio];
   return (
-    <form noValidate onSubmit={submit} class={COLUMNS}>
-      <div ref={settings} class="grid min-w-0 gap-8">
-        <TestOutcomes value={form.prompt} onChange={(prompt) => set({ prompt })} />
-        <Settings form={form} rules={rules} errors={errors} onMedia={onMedia} onChange={set} />
-      </div>
-      <div class={`${BESIDE} ${runs.length === 0 ? ALONE : ''}`}>
-        <PriceBox price={price} isBusy={newest?.kind === 'sending'} />
-        <div ref={result} class="grid scroll-mt-24 grid-cols-[minmax(0,1fr)] gap-10 empty:hidden">
-          {runs.map((run) => (
-            <Result key={run.submission.key} run={run} sizeOf={sizeOf} {...actions} />
-          ))}
+    <form ref={page} noValidate onSubmit={submit} class={COLUMNS}>
+      <div class="contents min-w-0 lg:flex lg:flex-col lg:gap-6">
+        <div ref={settings} class="grid grid-cols-[minmax(0,1fr)] gap-8">
+          <TestOutcomes value={form.prompt} onChange={(prompt) => set({ prompt })} />
+          <Settings form={form} rules={rules} errors={errors} onMedia={onMedia} onChange={set} />
         </div>
+        <PriceBox price={price} isBusy={runs.some(({ kind }) => kind === 'sending')} />
       </div>
-      <Request form={form} rules={rules} />
+      <div ref={result} class="grid scroll-mt-24 grid-cols-[minmax(0,1fr)] gap-8">
+        <Notices runs={runs} {...actions} />
+        <Screen items={tasks.items} shown={shown} onShow={show} />
+        <Request form={form} rules={rules} />
+      </div>
     </form>
   );
 }
 
-/** If the results are taller than the form, the last row stretches; its content stays on top. */
+/** A phone has one column, so that the price sticks to its lower edge on the whole page. */
 const COLUMNS =
-  'grid grid-cols-[minmax(0,1fr)] items-start gap-8 lg:grid-cols-[minmax(0,1fr)_21rem] lg:grid-rows-[auto_1fr]';
+  'flex flex-col gap-8 lg:grid lg:grid-cols-[25rem_minmax(0,1fr)] lg:items-start xl:gap-10';
 
-/** Price and results stand beside the form, where they can't shift it. */
-const BESIDE = 'grid grid-cols-[minmax(0,1fr)] gap-8 lg:row-span-2';
-/** Without results, the price is sticky; with results, it scrolls with the page as they do. */
-const ALONE = 'lg:sticky lg:top-24';
+function isSending(event: Event): boolean {
+  return (
+    event instanceof KeyboardEvent && event.key === 'Enter' && (event.ctrlKey || event.metaKey)
+  );
+}
 
 function showFirstError(settings: HTMLElement | null): void {
   const first = settings?.querySelector<HTMLElement>('[aria-invalid="true"], [role="alert"]');
@@ -166,22 +174,21 @@ const BESIDE_WIDTH = 1024;
 /** How many visible pixels of a result beside the form are enough. */
 const LEAST_SHOWN = 100;
 
-/** Scrolls a request's result into view: on a phone it is below the button, often out of sight. */
-function useShown(result: RefObject<HTMLElement | null>, kind: string | undefined): void {
-  const before = useRef(kind);
+/** Scrolls a request's result into view: on a phone it is below the form, often out of sight. */
+function useShown(result: RefObject<HTMLElement | null>, answer: string): void {
+  const before = useRef(answer);
   useEffect(() => {
-    const isAnswer = before.current === 'sending' && kind !== 'sending';
-    before.current = kind;
-    if (!isAnswer || !result.current) return;
+    if (before.current === answer || !result.current) return;
+    before.current = answer;
     const { top } = result.current.getBoundingClientRect();
     const room = innerWidth < BESIDE_WIDTH ? innerHeight / 2 : LEAST_SHOWN;
     if (top < 0 || top > innerHeight - room) result.current.scrollIntoView();
-  }, [kind]);
+  }, [answer]);
 }
 
-function refusalsOf(generation: Generation | undefined): Record<string, string> {
-  if (generation?.kind !== 'refused') return {};
-  const { error } = generation;
+function refusalsOf(run: Run | undefined): Record<string, string> {
+  if (run?.kind !== 'refused') return {};
+  const { error } = run;
   const { field } = error.details;
   return typeof field === 'string' ? { [field]: besideField(error) } : {};
 }

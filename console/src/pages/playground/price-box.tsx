@@ -38,48 +38,62 @@ export function useQuote(form: Form, prices: Prices, balance: number) {
 
 type PriceProps = { price: ReturnType<typeof useQuote>; isBusy: boolean };
 
+/** Sticks to the lower edge: on a phone above the navigation, and over the whole page. */
+const BAR =
+  'sticks sticky bottom-[calc(3.65rem+env(safe-area-inset-bottom))] z-20 order-last -mx-4 border-y border-edge bg-sheet px-4 py-3 sm:-mx-8 sm:px-8 md:bottom-0 lg:mx-0 lg:border lg:px-7 lg:py-5';
+
 export function PriceBox({ price: { quote, isOld, error }, isBusy }: PriceProps) {
+  const isLacking = quote?.is_affordable === false;
   return (
-    <section aria-labelledby="price" class="border border-edge bg-sheet p-5 sm:p-6">
-      <h2 id="price" class="text-sm text-dim">
-        This video costs
-      </h2>
-      <output aria-live="polite" class={`block min-h-[6.5rem] ${isOld ? 'text-dim' : ''}`}>
-        <span class="block text-[2.75rem] leading-[1.15] tracking-tight">
-          {quote ? <Credits value={quote.credits} /> : '–'}
-        </span>
-        {quote && <Payment quote={quote} />}
-        {error && !quote && <span class="mt-1 block text-sm text-bad">{error.message}</span>}
-      </output>
-      <div class="mt-4 grid gap-2">
-        {quote?.is_affordable !== false && (
-          <>
-            <Button look="primary" icon="play" type="submit" busy={isBusy}>
-              {isBusy ? 'Sending' : 'Generate'}
-            </Button>
-            <p class="text-sm text-dim">If it fails, all credits are refunded.</p>
-          </>
+    <section aria-labelledby="price" class={BAR}>
+      <div class="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 lg:grid lg:gap-4">
+        <div>
+          <h2 id="price" class="text-sm text-dim">
+            This video costs
+          </h2>
+          <output aria-live="polite" class={`block lg:min-h-[4.5rem] ${isOld ? 'text-dim' : ''}`}>
+            <span class="block text-2xl leading-[1.15] tracking-tight lg:text-[2.75rem]">
+              {quote ? <Credits value={quote.credits} /> : '–'}
+            </span>
+            {quote && <Payment quote={quote} />}
+            {error && !quote && <span class="mt-1 block text-sm text-bad">{error.message}</span>}
+          </output>
+        </div>
+        {isLacking ? (
+          <Lacking isTest={'test' in quote.available} />
+        ) : (
+          <Button look="primary" icon="play" type="submit" busy={isBusy}>
+            {isBusy ? 'Sending' : 'Generate'}
+          </Button>
         )}
-        {quote?.is_affordable === false &&
-          ('test' in quote.available ? <RefillButton /> : <LacksCredits />)}
+        {!isLacking && (
+          <p class="text-sm text-dim max-lg:hidden">
+            If it fails, all credits are refunded. Ctrl or ⌘ with Enter generates.
+          </p>
+        )}
       </div>
     </section>
   );
 }
 
-function LacksCredits() {
+function Lacking({ isTest }: { isTest: boolean }) {
   const { data } = useLoad('/console/api/site');
+  if (isTest) return <RefillButton />;
   return (
     <>
       {data?.billing === false ? (
-        <p class="mb-2">No credits are sold here. Ask the operator of this service for some.</p>
+        <p class="order-first w-full text-sm lg:order-none lg:text-base">
+          No credits are sold here. Ask the operator of this service for some.
+        </p>
       ) : (
         <ButtonLink look="primary" icon="coins" href="/credits">
           Add credits
         </ButtonLink>
       )}
       <EnterTestMode />
-      <p class="text-sm text-dim">Test mode costs nothing: it makes a small sample video.</p>
+      <p class="text-sm text-dim max-lg:hidden">
+        Test mode costs nothing: it makes a small sample video.
+      </p>
     </>
   );
 }
@@ -90,7 +104,7 @@ function Payment({ quote }: { quote: Quote }) {
   const all = isTest ? available.test : available.promotional + available.paid;
   const unit = isTest ? ' test credits' : '';
   return (
-    <span class="mt-1 grid gap-0.5 text-sm text-dim">
+    <span class={`mt-1 grid gap-0.5 text-sm text-dim ${isAffordable ? 'max-sm:hidden' : ''}`}>
       {promotional > 0 && isAffordable && (
         <span>
           <Credits value={promotional} /> promotional,{' '}

@@ -89,7 +89,7 @@ function Size(props: Props) {
   const titles = Object.fromEntries(rules.prices.models.map(({ name, title }) => [name, title]));
   return (
     <>
-      <div class="grid gap-7 sm:grid-cols-2">
+      <div class="grid gap-7 sm:grid-cols-2 lg:grid-cols-1">
         <Select
           label="Model"
           choices={valuesOf(rules, 'model').map((value) => ({
@@ -172,7 +172,7 @@ function AspectPicker({ value, ratios, frames, onChange }: AspectPickerProps) {
 /** The other fields; new request fields appear without a change here. */
 function Extras({ form, rules, errors, onChange }: Props) {
   return (
-    <div class="grid items-start gap-7 sm:grid-cols-2">
+    <div class="grid items-start gap-7 sm:grid-cols-2 lg:grid-cols-1">
       {extrasIn(rules.schema).map(([field, property]) => (
         <Extra
           key={field}

@@ -1,9 +1,8 @@
-import { useEffect } from 'preact/hooks';
 import { useRoute } from 'preact-iso';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import { api } from '../../api.ts';
-import { isMissing, useEvery, useLoad } from '../../load.ts';
-import { useSession } from '../../session.tsx';
+import { isMissing } from '../../load.ts';
+import { useTask } from '../../task.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { confirm } from '../../ui/form/form-dialog.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -13,12 +12,9 @@ import { NotFound } from '../not-found/not-found.tsx';
 import { VideoDetails } from './details.tsx';
 import { Stage } from './stage.tsx';
 
-const EVERY_MS = 2000;
-
 export default function VideoPage() {
   const { id = '' } = useRoute().params;
-  const loaded = useLoad('/console/api/tasks/:id', { params: { id } });
-  useReloads(loaded.data, loaded.reload);
+  const loaded = useTask(id);
   const { data } = loaded;
   if (isMissing(loaded)) {
     return (
@@ -70,17 +66,6 @@ function titleOf({ prompt }: ShownTask): string {
   if (prompt.length <= TITLE_CHARACTERS) return prompt;
   const cut = prompt.slice(0, TITLE_CHARACTERS);
   return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), TITLE_CHARACTERS / 2))}…`;
-}
-
-/** Polls the task while something may still change, and refreshes the balance when it ends. */
-function useReloads(task: ShownTask | undefined, reload: () => Promise<void>): void {
-  const { refresh } = useSession();
-  const status = task?.status;
-  const isLive = status === 'processing';
-  useEvery(isLive ? EVERY_MS : undefined, () => !document.hidden && reload());
-  useEffect(() => {
-    if (isLive) return () => void refresh();
-  }, [isLive]);
 }
 
 const BLANK = (

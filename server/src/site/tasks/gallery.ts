@@ -35,6 +35,7 @@ export function videoItem(task: Listed, links: Links) {
     resolution: request.resolution,
     aspect_ratio: task.aspect_ratio ?? request.aspect_ratio,
     duration: request.duration,
+    seed: task.seed,
     surface: task.surface,
     api_key_id: task.api_key_id,
     credits_used: task.credits,

@@ -30,7 +30,6 @@ function shownTask(task: TaskRecord, movements: TaskMovement[], links: Links) {
     phase: task.phase,
     // With defaults filled in, ready to be sent again.
     request: requestOf(task),
-    seed: task.seed,
     idempotency_key: task.idempotency_key,
     // The id of the HTTP request that created it.
     request_id: task.request_id,

@@ -1,0 +1,113 @@
+import type { VideoItem } from '../../../../server/src/site/tasks/gallery.ts';
+import { useEvery, useLoad } from '../../load.ts';
+import { useMode } from '../../session.tsx';
+import { Status } from '../../ui/badge.tsx';
+import { Link } from '../../ui/button.tsx';
+import { Credits } from '../../ui/format.tsx';
+import { shownState } from './viewer.tsx';
+
+const SHOWN = '24';
+const EVERY_MS = 4000;
+
+/** The account's newest tasks of this mode, read again while one of them is in progress. */
+export function useTasks() {
+  const list = useLoad('/console/api/tasks', { query: { mode: useMode(), limit: SHOWN } });
+  const isLive = list.data?.items.some(({ status }) => status === 'processing');
+  useEvery(isLive ? EVERY_MS : undefined, () => {
+    if (!document.hidden && !list.isLoading) return list.reload();
+  });
+  return { items: list.data?.items, reload: list.reload };
+}
+
+interface StripProps {
+  items: VideoItem[];
+  shown: string | undefined;
+  onShow: (id: string) => void;
+}
+
+/** The videos as tabs of the viewer: the arrow keys switch, as in the ARIA pattern for tabs. */
+export function Strip({ items, shown, onShow }: StripProps) {
+  const move = (event: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const at = items.findIndex(({ id }) => id === shown);
+    const next = items[(at + step + items.length) % items.length];
+    if (!next) return;
+    onShow(next.id);
+    document.getElementById(tabOf(next.id))?.focus();
+  };
+  const reached = items.some(({ id }) => id === shown) ? shown : items[0]?.id;
+  return (
+    <div>
+      <div class="mb-2 flex items-baseline justify-between gap-4">
+        <h2 id="takes" class="font-medium">
+          Recent
+        </h2>
+        <Link href="/videos">All videos</Link>
+      </div>
+      <div
+        role="tablist"
+        aria-labelledby="takes"
+        class="flex gap-2 overflow-x-auto p-1 -mx-1 [scrollbar-width:thin]"
+        onKeyDown={move}
+      >
+        {items.map((item) => (
+          <Take
+            key={item.id}
+            item={item}
+            isShown={item.id === shown}
+            isReached={item.id === reached}
+            onShow={onShow}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+const tabOf = (id: string) => `take-${id}`;
+
+interface TakeProps {
+  item: VideoItem;
+  isShown: boolean;
+  isReached: boolean;
+  onShow: StripProps['onShow'];
+}
+
+function Take({ item, isShown, isReached, onShow }: TakeProps) {
+  const { id, prompt, seed, poster_url: poster, credits_used: credits } = item;
+  return (
+    <button
+      id={tabOf(id)}
+      type="button"
+      role="tab"
+      aria-selected={isShown}
+      aria-controls="viewer"
+      tabIndex={isReached ? 0 : -1}
+      title={prompt}
+      onClick={() => onShow(id)}
+      class="relative grid w-36 flex-none content-start gap-1 border border-line bg-sheet p-1.5 text-left text-xs hover:border-edge aria-selected:border-tungsten aria-selected:outline aria-selected:outline-tungsten"
+    >
+      <span class="sr-only">{prompt}</span>
+      <span class="grid aspect-video place-items-center overflow-hidden bg-well">
+        {poster && (
+          <img
+            src={poster}
+            alt=""
+            loading="lazy"
+            decoding="async"
+            class="size-full object-contain"
+          />
+        )}
+      </span>
+      <span class="flex flex-wrap justify-between gap-x-2">
+        <Status state={shownState(item)} />
+        <span class="text-dim">
+          {item.credits_refunded > 0 ? 'refunded' : <Credits value={credits} />}
+        </span>
+      </span>
+      <span class="figures text-dim">seed {seed}</span>
+    </button>
+  );
+}

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Page } from 'playwright-core';
+import { grant } from '../../server/src/ledger/ledger.ts';
 import { audit } from '../../server/src/operator/audit.ts';
 import { makeCustomer } from '../../server/test/customer.ts';
 import { imageBytes } from '../../server/test/media/media-fixture.ts';
@@ -26,7 +27,12 @@ async function signedIn(credits: number, promotional = 0) {
 const generate = (page: Page) => page.getByRole('button', { name: 'Generate' });
 
 function tasksOf(accountId: string) {
-  return sql<{ id: string; credits: number; promotional_credits: number; request: object }>(
+  return sql<{
+    id: string;
+    credits: number;
+    promotional_credits: number;
+    request: { seed?: number };
+  }>(
     site.database.db,
     'select id, credits, promotional_credits, request from tasks where account_id = $1',
     [accountId],
@@ -35,12 +41,11 @@ function tasksOf(accountId: string) {
 
 test('a picture is uploaded, a video is made from it, and it plays, also after a reload', async () => {
   const { page, accountId } = await signedIn(100, 40);
-  await page.getByText('Frames', { exact: true }).click();
+  await paste(page, 'notes.png'); // it switches to the mode for frames
+  await page.getByRole('alert').getByText('not a still JPEG').waitFor();
   const file = page.locator('input[type=file]').first();
   const picture = (name: string, buffer: Buffer) =>
     file.setInputFiles({ name, mimeType: 'image/png', buffer });
-  await picture('notes.png', Buffer.from('not a picture'));
-  await page.getByRole('alert').getByText('not a still JPEG').waitFor();
   await picture('first.png', await imageBytes('png', 96, 54));
   await page.getByText('96 × 54').waitFor();
   const curl = page.getByRole('region', { name: 'Create this video, curl' });
@@ -65,6 +70,12 @@ test('a picture is uploaded, a video is made from it, and it plays, also after a
   assert.equal(others.length, 0, 'a double click makes one video');
   assert.deepEqual([task?.credits, task?.promotional_credits], [CHEAPEST, 40]);
   await page.locator('header').getByText('80', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Continue from its last frame' }).click();
+  await page.getByText(`${task?.id}-last-frame.png`).waitFor();
+  await page.getByRole('button', { name: 'Use as a reference' }).click();
+  await page.getByLabel('Seconds, as measured').waitFor();
+  await page.getByRole('button', { name: 'Use its request' }).click();
+  await page.getByText('96 × 54').waitFor();
   await page.goto(`/playground?from=${task?.id}`);
   await page.getByText('96 × 54').waitFor();
   assert.equal(await page.getByLabel('Prompt').inputValue(), 'It begins to move');
@@ -97,6 +108,71 @@ test('a request whose response was lost is sent again with its key, and paid onc
   await page.reload();
   assert.equal(await page.getByLabel('Prompt').inputValue(), '', 'the request of another account');
 });
+
+/** Pastes a file with a wrong content into the page. */
+function paste(page: Page, name: string): Promise<void> {
+  return page.evaluate((fileName) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.items.add(new File(['no picture'], fileName, { type: 'image/png' }));
+    document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
+  }, name);
+}
+
+test('variations are priced together, and each is sent once with its own key, or none is', async () => {
+  const { page, accountId } = await signedIn(3 * CHEAPEST);
+  await fillIn(page, 'A lighthouse at dawn');
+  await page.getByLabel('Seed').fill('4294967295');
+  const count = page.getByLabel('How many videos');
+  await count.selectOption('4');
+  const price = page.getByRole('region', { name: 'These 4 videos cost' });
+  await price.getByText(/need 60 more/).waitFor();
+  assert.equal(await generate(page).count(), 0);
+  await count.selectOption('3');
+  await generate(page).waitFor();
+  await page.evaluate(async (body) => {
+    const headers = { 'content-type': 'application/json', 'idempotency-key': 'another-window' };
+    await fetch('/console/api/generations', { method: 'POST', headers, body });
+  }, JSON.stringify(ANOTHER));
+  await page.getByLabel('Prompt').press('Control+Enter');
+  await page.getByText('Nothing was sent').waitFor();
+  assert.equal((await tasksOf(accountId)).length, 1);
+  const paid = { accountId, kind: 'paid', credits: CHEAPEST, reference: accountId } as const;
+  await grant(site.database.db, paid);
+  await page.reload();
+  await count.selectOption('3');
+  await generate(page).click();
+  await page.getByRole('tab', { name: 'A lighthouse at dawn' }).nth(2).waitFor();
+  const made = await tasksOf(accountId);
+  assert.deepEqual(made.map(({ request }) => request.seed).sort(), [0, 1, 4294967295, undefined]);
+  await compareInNewTab(await page.context().newPage());
+});
+
+const ANOTHER = {
+  prompt: 'Sent by another window',
+  model: 'video-2.0-mini',
+  resolution: '480p',
+  duration: 4,
+};
+
+/** Earlier videos are there in a new tab, the keys switch, and two are compared. */
+async function compareInNewTab(page: Page): Promise<void> {
+  await page.setViewportSize({ width: 390, height: 760 });
+  await open(page, '/playground', 'Playground');
+  const takes = page.getByRole('tab', { name: /lighthouse|another window/ });
+  await takes.nth(3).waitFor();
+  await takes.first().press('ArrowRight');
+  assert.equal(await takes.nth(1).getAttribute('aria-selected'), 'true');
+  await page.getByRole('button', { name: 'Compare' }).click();
+  await takes.last().click();
+  const differences = page.getByRole('table', { name: 'How the requests differ' });
+  await differences.getByText('Sent by another window').waitFor();
+  await expectNoViolations(page);
+  const box = await page.getByRole('region', { name: 'This video costs' }).boundingBox();
+  assert.ok(box && box.y + box.height < 760, 'it sticks to the lower edge of a phone');
+  await page.locator('h1').press('?');
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  await expectNoViolations(page);
+}
 
 const CREATES = '**/console/api/generations';
 

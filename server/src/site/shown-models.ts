@@ -8,10 +8,10 @@ export function shownModels({ catalog, now }: CatalogDeps) {
     // Credits per second by model and resolution; `referenced`: with reference videos.
     prices: ratesAt(current, at),
     models: offeredModels(current).map((model) => {
-      const { name, title, modes, durations, aspectRatios } = model;
+      const { name, title, modes, durations, aspectRatios, seed } = model;
       // null: no price is announced.
       const next_price = priceAfter(model, at) ?? null;
-      return { name, title, modes, durations, aspect_ratios: aspectRatios, next_price };
+      return { name, title, modes, durations, aspect_ratios: aspectRatios, seed, next_price };
     }),
   };
 }

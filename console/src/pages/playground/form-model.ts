@@ -98,6 +98,13 @@ export function newMedium(more: Partial<Medium> = {}): Medium {
   return { key: `medium-${keys}`, url: '', seconds: 5, ...more };
 }
 
+/** The files of a field after one was added or has changed. */
+export function withMedium(before: Medium[], changed: Medium): Medium[] {
+  return before.some(({ key }) => key === changed.key)
+    ? before.map((one) => (one.key === changed.key ? changed : one))
+    : [...before.filter((one) => one.error === undefined), changed];
+}
+
 export function mediaOf(
   form: Pick<Form, 'mode' | 'media'>,
   { modes }: Prices,
@@ -125,6 +132,24 @@ export function bodyOf({ media, extras, ...chosen }: Form, { schema, prices }: R
   }
   const fields = Object.keys(schema.properties).filter((field) => given[field] !== undefined);
   return Object.fromEntries(fields.map((field) => [field, given[field]]));
+}
+
+/**
+ * The same request several times, to be sent together. From a given seed on, the seeds count up;
+ * without one, the service draws one for each.
+ */
+export function variationsOf(body: Body, count: number, rules: Rules): Body[] {
+  const { maximum = 0 } = rules.schema.properties.seed ?? {};
+  const first = Number(body.seed ?? -1);
+  const isCounted = first >= 0 && takesSeed(body, rules);
+  return Array.from({ length: count }, (_, i) =>
+    isCounted ? { ...body, seed: (first + i) % (maximum + 1) } : body,
+  );
+}
+
+/** Whether the model uses a seed. A request may name one for any model. */
+export function takesSeed({ model }: Body | Form, { prices }: Rules): boolean {
+  return prices.models.some(({ name, seed }) => name === model && seed);
 }
 
 export function formOf(request: Body, schema: BodySchema): Form {

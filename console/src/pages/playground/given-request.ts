@@ -1,11 +1,19 @@
 import { trying } from '../../personal.ts';
-import { type Body, offersOf, type Property, type Rules } from './form-model.ts';
+import { type Body, MEDIA_FIELDS, offersOf, type Property, type Rules } from './form-model.ts';
 
 /** What a URL like `/playground?request={"prompt":"A boat"}` fills into the form. */
 export interface GivenRequest {
   body: Body;
   /** Fields in the URL that the form ignores. */
   refused: string[];
+}
+
+/** A link that fills in the form. It has no uploads, which are the account's own. */
+export function linkTo(body: Body, origin: string): string {
+  const isUpload = (url: unknown) => String(url).startsWith('upload:');
+  const own = MEDIA_FIELDS.filter((field) => [body[field]].flat().some(isUpload));
+  const shared = Object.entries(body).filter(([field]) => !own.some((one) => one === field));
+  return `${origin}/playground?request=${encodeURIComponent(JSON.stringify(Object.fromEntries(shared)))}`;
 }
 
 /**

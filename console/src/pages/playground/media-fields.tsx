@@ -1,7 +1,15 @@
 import type { Prices } from '../../../../server/src/site/playground/prices.ts';
 import { Problem } from '../../ui/form/field.tsx';
-import { type Form, MEDIA_FIELDS, type MediaField, type Medium, type Rules } from './form-model.ts';
-import { MEGABYTE, MediaSlot } from './media-slot.tsx';
+import {
+  type Form,
+  MEDIA_FIELDS,
+  type MediaField,
+  type Medium,
+  type Rules,
+  withMedium,
+} from './form-model.ts';
+import { MediaSlot } from './media-slot.tsx';
+import { MEGABYTE } from './upload.ts';
 
 const WORDS: Record<MediaField, { label: string; kind: 'image' | 'video' }> = {
   image_url: { label: 'First frame', kind: 'image' },
@@ -51,12 +59,7 @@ function slotOf({ field, rules, onMedia }: ListProps) {
     kind,
     maxBytes: limits.upload_bytes,
     seconds: kind === 'video' ? limits.reference_seconds : undefined,
-    onChange: (changed: Medium) =>
-      onMedia(field, (before) =>
-        before.some(({ key }) => key === changed.key)
-          ? before.map((one) => (one.key === changed.key ? changed : one))
-          : [...before.filter((one) => one.error === undefined), changed],
-      ),
+    onChange: (changed: Medium) => onMedia(field, (before) => withMedium(before, changed)),
     onRemove: (gone: string) =>
       onMedia(field, (before) => before.filter(({ key }) => key !== gone)),
   };

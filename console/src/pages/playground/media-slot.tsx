@@ -1,15 +1,12 @@
 import { useId, useMemo, useState } from 'preact/hooks';
 import { api } from '../../api.ts';
-import { asFailure } from '../../load.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { INPUT, Problem } from '../../ui/form/field.tsx';
 import { confirm } from '../../ui/form/form-dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { type Medium, newMedium } from './form-model.ts';
-import { uploadFile } from './upload.ts';
-
-export const MEGABYTE = 2 ** 20;
+import { addUpload, MEGABYTE, stopUpload } from './upload.ts';
 
 interface SlotProps {
   label: string;
@@ -24,36 +21,13 @@ interface SlotProps {
 
 type FilledProps = SlotProps & { medium: Medium };
 
-/** Uploads in progress, by medium key. They continue while the form shows another mode. */
-const running = new Map<string, AbortController>();
-
 export function MediaSlot(props: SlotProps) {
-  const { medium, onChange, onRemove } = props;
-  const begin = async (file: File) => {
-    const base = newMedium({ name: file.name });
-    const stop = new AbortController();
-    running.set(base.key, stop);
-    const onProgress = (part: number) => onChange({ ...base, progress: { part } });
-    onProgress(0);
-    try {
-      if (file.size > props.maxBytes) {
-        throw new Error(`A file may have at most ${props.maxBytes / MEGABYTE} MB.`);
-      }
-      const upload = await uploadFile(file, { signal: stop.signal, onProgress });
-      const seconds = Math.round(upload.duration_seconds ?? base.seconds);
-      onChange({ ...base, url: upload.url, upload, seconds });
-    } catch (error) {
-      if (stop.signal.aborted) return;
-      onChange({ ...base, error: `${file.name}: ${asFailure(error).message}` });
-    } finally {
-      running.delete(base.key);
-    }
-  };
+  const { medium, onRemove } = props;
   if (!medium || (medium.url === '' && !medium.progress)) {
-    return <EmptySlot {...props} onFile={(file) => void begin(file)} />;
+    return <EmptySlot {...props} onFile={(file) => void addUpload(file, props)} />;
   }
   const remove = () => {
-    running.get(medium.key)?.abort();
+    stopUpload(medium.key);
     onRemove(medium.key);
   };
   return (

@@ -1,15 +1,17 @@
 import type { RefObject } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { api, besideField } from '../../api.ts';
+import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
+import { besideField } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
-import { useListener, useLoad } from '../../load.ts';
-import { availableOf, useMe, useMode } from '../../session.tsx';
-import { Link } from '../../ui/button.tsx';
-import { CodeTabs } from '../../ui/code.tsx';
+import { useLoad } from '../../load.ts';
+import { availableOf, useMe, useSession } from '../../session.tsx';
+import { useSending } from '../../ui/form/sending.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { ApiRequest } from './api-request.tsx';
+import { useFiles } from './files.ts';
 import {
   type Body,
   bodyOf,
@@ -18,17 +20,18 @@ import {
   formFromKept,
   formOf,
   keptForm,
-  MEDIA_FIELDS,
   type MediaField,
-  type Medium,
   missingIn,
   type Rules,
+  takesSeed,
+  variationsOf,
 } from './form-model.ts';
 import { type GivenRequest, givenRequest } from './given-request.ts';
+import { useKeys } from './keys.tsx';
 import { Notices } from './notices.tsx';
 import { PriceBox, useQuote } from './price-box.tsx';
+import { useProgress } from './progress.tsx';
 import { type Run, useRuns } from './runs.ts';
-import { publicBody, samplesOf } from './samples.ts';
 import { Screen } from './screen.tsx';
 import { Settings } from './settings.tsx';
 import { useTasks } from './strip.tsx';
@@ -103,65 +106,101 @@ function useForm({ name, rules: { schema }, first }: PlaygroundProps) {
 
 function Playground(props: PlaygroundProps) {
   const { rules } = props;
-  const me = useMe();
   const { value: form, set, change } = useForm(props);
-  const [tries, setTries] = useState(0);
+  const files = useFiles(form, rules, change);
   const page = useRef<HTMLFormElement>(null);
   const settings = useRef<HTMLDivElement>(null);
   const result = useRef<HTMLDivElement>(null);
-  const [shown, show] = useState<string>();
-  const [made, setMade] = useState<string>();
-  const tasks = useTasks();
-  const { runs, generate, ...actions } = useRuns(me, ({ id }) => {
-    show(id);
-    setMade(id);
-    void tasks.reload();
-  });
-  const refused = runs.find((run) => run.kind === 'refused');
-  const price = useQuote(form, rules.prices, availableOf(me));
-  const onMedia = (field: MediaField, next: (before: Medium[]) => Medium[]) =>
-    change((before) => {
-      return { ...before, media: { ...before.media, [field]: next(before.media[field]) } };
-    });
-  useEffect(() => void describeUploads(form, onMedia), []);
+  const [tries, setTries] = useState(0);
+  const { tasks, runs, actions, shown, show, answers, ...sending } = useSent(form, rules);
   useEffect(() => showFirstError(settings.current), [tries]);
-  useShown(result, `${made} ${runs.filter(({ kind }) => kind !== 'sending').length}`);
-  useListener(['keydown'], (event) => isSending(event) && page.current?.requestSubmit());
+  useShown(result, answers);
+  useKeys(page);
+  useProgress(tasks.items);
   const missing = missingIn(form, rules);
-  const errors = { ...(tries > 0 ? missing : {}), ...refusalsOf(refused) };
+  const refusals = refusalsOf(runs.find(({ kind }) => kind === 'refused'));
+  const errors = { ...(tries > 0 ? missing : {}), ...refusals };
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (price.quote?.is_affordable === false) return;
+    if (sending.isBusy || sending.price.quote?.is_affordable === false) return;
     setTries(tries + 1);
-    if (Object.keys(missing).length === 0) void generate([bodyOf(form, rules)]);
+    if (Object.keys(missing).length === 0) void sending.send();
+  };
+  const uses = {
+    onRequest({ request }: ShownTask) {
+      files.fill(formOf(request, rules.schema));
+      toast('The form has its request now.');
+    },
+    onSeed(seed: number) {
+      set({ extras: { ...form.extras, seed: String(seed) } });
+      toast('The form has its seed now.');
+    },
+    onFile: (file: File, field: MediaField) =>
+      field === 'image_url' ? files.replace(file, field) : files.add(file, field),
   };
   return (
     <form ref={page} noValidate onSubmit={submit} class={COLUMNS}>
       <div class="contents min-w-0 lg:flex lg:flex-col lg:gap-6">
         <div ref={settings} class="grid grid-cols-[minmax(0,1fr)] gap-8">
           <TestOutcomes value={form.prompt} onChange={(prompt) => set({ prompt })} />
-          <Settings form={form} rules={rules} errors={errors} onMedia={onMedia} onChange={set} />
+          <Settings
+            form={form}
+            rules={rules}
+            errors={errors}
+            onMedia={files.onMedia}
+            onChange={set}
+          />
         </div>
-        <PriceBox price={price} isBusy={runs.some(({ kind }) => kind === 'sending')} />
+        <PriceBox {...sending} />
       </div>
       <div ref={result} class="grid scroll-mt-24 grid-cols-[minmax(0,1fr)] gap-8">
         <Notices runs={runs} {...actions} />
-        <Screen items={tasks.items} shown={shown} onShow={show} />
-        <Request form={form} rules={rules} />
+        <Screen tasks={tasks} shown={shown} onShow={show} uses={uses} />
+        <ApiRequest form={form} rules={rules} />
       </div>
     </form>
   );
 }
 
+/** What is sent, for which price, and the tasks that were made. */
+function useSent(form: Form, rules: Rules) {
+  const me = useMe();
+  const { refresh } = useSession();
+  const [shown, show] = useState<string>();
+  const [made, setMade] = useState<string>();
+  const [count, onCount] = useState(1);
+  const tasks = useTasks();
+  const { runs, generate, ...actions } = useRuns(me, ({ id }) => {
+    show(id);
+    setMade(id);
+    void tasks.reload();
+  });
+  const price = useQuote(form, count, rules.prices, availableOf(me));
+  const { isBusy, failure, send } = useSending(async () => {
+    if (count > 1 && !(await price.isPayable())) {
+      void refresh();
+      throw new Error(TOO_FEW);
+    }
+    await generate(variationsOf(bodyOf(form, rules), count, rules));
+  });
+  const isSending = isBusy || runs.some(({ kind }) => kind === 'sending');
+  const answers = `${made} ${runs.filter(({ kind }) => kind !== 'sending').length}`;
+  const seeds = seedsText(form, rules);
+  const box = { price, count, onCount, seeds, failure, isBusy: isSending, send };
+  return { tasks, runs, actions, shown, show, answers, ...box };
+}
+
+const TOO_FEW = 'Nothing was sent: your credits do not suffice for all of these videos.';
+
+function seedsText(form: Form, rules: Rules): string {
+  if (!takesSeed(form, rules)) return 'This model takes no seed: it simply runs again.';
+  const isGiven = Number(form.extras.seed || -1) >= 0;
+  return isGiven ? 'Their seeds count up from yours.' : 'Each gets a seed of its own.';
+}
+
 /** A phone has one column, so that the price sticks to its lower edge on the whole page. */
 const COLUMNS =
   'flex flex-col gap-8 lg:grid lg:grid-cols-[25rem_minmax(0,1fr)] lg:items-start xl:gap-10';
-
-function isSending(event: Event): boolean {
-  return (
-    event instanceof KeyboardEvent && event.key === 'Enter' && (event.ctrlKey || event.metaKey)
-  );
-}
 
 function showFirstError(settings: HTMLElement | null): void {
   const first = settings?.querySelector<HTMLElement>('[aria-invalid="true"], [role="alert"]');
@@ -191,51 +230,4 @@ function refusalsOf(run: Run | undefined): Record<string, string> {
   const { error } = run;
   const { field } = error.details;
   return typeof field === 'string' ? { [field]: besideField(error) } : {};
-}
-
-/** Reads an earlier request's uploads, dropping expired ones. */
-async function describeUploads(
-  form: Form,
-  onMedia: (field: MediaField, change: (before: Medium[]) => Medium[]) => void,
-): Promise<void> {
-  for (const field of MEDIA_FIELDS) {
-    for (const { key, url } of form.media[field]) {
-      if (!url.startsWith('upload:')) continue;
-      const named = { params: { id: url.slice('upload:'.length) } };
-      const upload = await api('GET /console/api/uploads/:id', named).catch(() => undefined);
-      if (!upload) toast('A file of that video has expired: upload it again.', 'bad');
-      onMedia(field, (before) =>
-        before.flatMap((one) => {
-          if (one.key !== key) return [one];
-          return upload ? [{ ...one, upload }] : [];
-        }),
-      );
-    }
-  }
-}
-
-function Request({ form, rules }: { form: Form; rules: Rules }) {
-  const samples = useMemo(() => {
-    const { origin } = location;
-    return samplesOf(origin, publicBody(bodyOf(form, rules), origin));
-  }, [form, rules]);
-  return (
-    <section aria-labelledby="request" class="grid grid-cols-[minmax(0,1fr)] gap-3">
-      <h2 id="request" class="text-heading">
-        The same request to the API
-      </h2>
-      <p class="max-w-[60ch] text-dim">
-        {useMode() === 'test' ? (
-          <>
-            Send it with a <Link href="/keys">test key</Link>.
-          </>
-        ) : (
-          <>
-            Send it with an <Link href="/keys">API key</Link>. The API spends paid credits only.
-          </>
-        )}
-      </p>
-      <CodeTabs label="Create this video" samples={samples} />
-    </section>
-  );
 }

@@ -1,10 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Prices, Quote } from '../../../../server/src/site/playground/prices.ts';
-import { api } from '../../api.ts';
+import { type ApiFailure, api } from '../../api.ts';
 import { useLoad, useRead } from '../../load.ts';
 import { useMode } from '../../session.tsx';
 import { EnterTestMode, RefillButton } from '../../shell/test-mode.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
+import { INPUT, Problem } from '../../ui/form/field.tsx';
 import { Credits } from '../../ui/format.tsx';
 import { type Form, mediaOf } from './form-model.ts';
 
@@ -20,59 +21,101 @@ function usePaused(value: string): string {
 }
 
 /** Shows the previous price until the service has the new one, also after `balance` changes. */
-export function useQuote(form: Form, prices: Prices, balance: number) {
+export function useQuote(form: Form, count: number, prices: Prices, balance: number) {
   const mode = useMode();
   const videos = new Map(mediaOf(form, prices)).get('reference_video_urls') ?? [];
   const { model, resolution, duration } = form;
   const seconds = videos.map((video) => video.seconds);
-  const text = JSON.stringify({ model, resolution, duration, reference_video_durations: seconds });
+  const priced = { model, resolution, duration, reference_video_durations: seconds };
+  const text = JSON.stringify(count > 1 ? { ...priced, count } : priced);
   const asked = usePaused(text);
-  const { data, error } = useRead(`${mode} ${balance} ${asked}`, (signal) =>
-    api('POST /console/api/price', { query: { mode }, body: JSON.parse(asked), signal }),
-  );
+  const ask = (body: string, signal?: AbortSignal) =>
+    api('POST /console/api/price', {
+      query: { mode },
+      body: JSON.parse(body),
+      ...(signal && { signal }),
+    });
+  const { data, error } = useRead(`${mode} ${balance} ${asked}`, (signal) => ask(asked, signal));
   const last = useRef<Quote | undefined>(undefined);
   if (data || error) last.current = data;
   const isOld = asked !== text || !(data || error); // the form has changed since
-  return { quote: last.current, error, isOld };
+  /** Whether the balance pays for all videos together now: another window may have spent some. */
+  const isPayable = async () => (await ask(text)).is_affordable;
+  return { quote: last.current, error, isOld, isPayable };
 }
 
-type PriceProps = { price: ReturnType<typeof useQuote>; isBusy: boolean };
+interface PriceProps {
+  price: Omit<ReturnType<typeof useQuote>, 'isPayable'>;
+  count: number;
+  /** How the seeds of several videos differ. */
+  seeds: string;
+  /** Why nothing was sent. */
+  failure: ApiFailure | undefined;
+  isBusy: boolean;
+  onCount: (count: number) => void;
+}
+
+const MOST = 4;
+const COUNTS = Array.from({ length: MOST }, (_, i) => i + 1);
 
 /** Sticks to the lower edge: on a phone above the navigation, and over the whole page. */
 const BAR =
   'sticks sticky bottom-[calc(3.65rem+env(safe-area-inset-bottom))] z-20 order-last -mx-4 border-y border-edge bg-sheet px-4 py-3 sm:-mx-8 sm:px-8 md:bottom-0 lg:mx-0 lg:border lg:px-7 lg:py-5';
 
-export function PriceBox({ price: { quote, isOld, error }, isBusy }: PriceProps) {
+export function PriceBox({ price, count, seeds, failure, isBusy, onCount }: PriceProps) {
+  const { quote, isOld, error } = price;
   const isLacking = quote?.is_affordable === false;
   return (
     <section aria-labelledby="price" class={BAR}>
-      <div class="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 lg:grid lg:gap-4">
-        <div>
+      <div class="flex flex-wrap items-center gap-x-3 gap-y-2">
+        <div class={isLacking ? 'basis-full' : 'flex-1 lg:flex-none lg:basis-full'}>
           <h2 id="price" class="text-sm text-dim">
-            This video costs
+            {count === 1 ? 'This video costs' : `These ${count} videos cost`}
           </h2>
-          <output aria-live="polite" class={`block lg:min-h-[4.5rem] ${isOld ? 'text-dim' : ''}`}>
-            <span class="block text-2xl leading-[1.15] tracking-tight lg:text-[2.75rem]">
+          <output aria-live="polite" class={`block lg:min-h-14 ${isOld ? 'text-dim' : ''}`}>
+            <span class="block text-2xl leading-[1.15] tracking-tight">
               {quote ? <Credits value={quote.credits} /> : '–'}
             </span>
             {quote && <Payment quote={quote} />}
             {error && !quote && <span class="mt-1 block text-sm text-bad">{error.message}</span>}
           </output>
         </div>
+        <Count value={count} onChange={onCount} />
         {isLacking ? (
           <Lacking isTest={'test' in quote.available} />
         ) : (
-          <Button look="primary" icon="play" type="submit" busy={isBusy}>
-            {isBusy ? 'Sending' : 'Generate'}
-          </Button>
+          <span class="grid lg:flex-1">
+            <Button look="primary" icon="play" type="submit" busy={isBusy}>
+              {isBusy ? 'Sending' : 'Generate'}
+            </Button>
+          </span>
         )}
+        {count > 1 && <p class="basis-full text-sm text-dim">{seeds} All are sent, or none.</p>}
         {!isLacking && (
-          <p class="text-sm text-dim max-lg:hidden">
-            If it fails, all credits are refunded. Ctrl or ⌘ with Enter generates.
+          <p class="basis-full text-sm text-dim max-lg:hidden">
+            If it fails, all credits are refunded. Press ? for the keys.
           </p>
         )}
+        <Problem>{failure?.message}</Problem>
       </div>
     </section>
+  );
+}
+
+function Count({ value, onChange }: { value: number; onChange: (count: number) => void }) {
+  return (
+    <select
+      aria-label="How many videos"
+      value={value}
+      onChange={(event) => onChange(Number(event.currentTarget.value))}
+      class={`${INPUT} h-[2.625rem] max-w-28 px-2`}
+    >
+      {COUNTS.map((count) => (
+        <option key={count} value={count}>
+          {count === 1 ? '1 video' : `${count} videos`}
+        </option>
+      ))}
+    </select>
   );
 }
 
@@ -82,7 +125,7 @@ function Lacking({ isTest }: { isTest: boolean }) {
   return (
     <>
       {data?.billing === false ? (
-        <p class="order-first w-full text-sm lg:order-none lg:text-base">
+        <p class="order-first basis-full text-sm">
           No credits are sold here. Ask the operator of this service for some.
         </p>
       ) : (
@@ -91,7 +134,7 @@ function Lacking({ isTest }: { isTest: boolean }) {
         </ButtonLink>
       )}
       <EnterTestMode />
-      <p class="text-sm text-dim max-lg:hidden">
+      <p class="basis-full text-sm text-dim max-lg:hidden">
         Test mode costs nothing: it makes a small sample video.
       </p>
     </>

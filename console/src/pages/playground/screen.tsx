@@ -1,41 +1,70 @@
-import { useRef } from 'preact/hooks';
-import type { VideoItem } from '../../../../server/src/site/tasks/gallery.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import { useTask } from '../../task.ts';
-import { Empty } from '../../ui/states.tsx';
-import { Strip } from './strip.tsx';
+import { Empty, ErrorState } from '../../ui/states.tsx';
+import { Compare } from './compare.tsx';
+import { Strip, type useTasks } from './strip.tsx';
+import type { Uses } from './use-this.tsx';
 import { Viewer } from './viewer.tsx';
 
 interface ScreenProps {
-  /** The newest tasks; undefined until they are read. */
-  items: VideoItem[] | undefined;
+  tasks: ReturnType<typeof useTasks>;
   /** The chosen task; by default the one that was the newest at first. */
   shown: string | undefined;
   onShow: (id: string) => void;
+  uses: Uses;
 }
 
-/** One large video, and a strip of all. */
-export function Screen({ items, shown, onShow }: ScreenProps) {
+/** One large video or two that are compared, and a strip of all. */
+export function Screen({ tasks, shown, onShow, uses }: ScreenProps) {
+  const { items, error: unread, reload } = tasks;
   const first = useRef<string | undefined>(undefined);
   first.current ??= items?.[0]?.id;
   const id = shown ?? first.current;
-  const { data, error } = useTask(id);
-  const last = useRef<ShownTask | undefined>(undefined);
-  if (data || error) last.current = data;
-  const task = last.current; // until the chosen one is read, the one before it
+  const { task, error } = useLastTask(id);
+  const [second, compareWith] = useState<string>();
+  useEffect(() => compareWith(undefined), [shown]);
+  const known = items?.find((item) => item.id === task?.id);
+  useEffect(() => {
+    if (known && known.status !== task?.status) void reload();
+  }, [task?.status]);
+  const other = items?.find((item) => item.id !== id)?.id;
+  if (unread && !items) return <ErrorState error={unread} retry={() => void reload()} />;
   if (items?.length === 0 && id === undefined) return NONE;
   return (
     <>
-      {items && items.length > 0 && <Strip items={items} shown={id} onShow={onShow} />}
+      {items && items.length > 0 && (
+        <Strip
+          items={items}
+          shown={second ?? id}
+          compared={second && id}
+          onShow={second === undefined ? onShow : compareWith}
+        />
+      )}
       <div id="viewer" role="tabpanel" aria-label="The chosen video">
-        {task ? (
-          <Viewer task={task} error={error} />
-        ) : (
-          <div class="blank aspect-video w-full" aria-hidden="true" />
+        {task && second !== undefined && (
+          <Compare left={task} right={second} onEnd={() => compareWith(undefined)} />
         )}
+        {task && second === undefined && (
+          <Viewer
+            task={task}
+            error={error}
+            onCompare={other === undefined ? undefined : () => compareWith(other)}
+            {...uses}
+          />
+        )}
+        {!task && <div class="blank aspect-video w-full" aria-hidden="true" />}
       </div>
     </>
   );
+}
+
+/** Until the chosen task is read, the one before it. */
+function useLastTask(id: string | undefined) {
+  const { data, error } = useTask(id);
+  const last = useRef<ShownTask | undefined>(undefined);
+  if (data || error) last.current = data;
+  return { task: last.current, error };
 }
 
 const NONE = (

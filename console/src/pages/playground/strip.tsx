@@ -1,32 +1,39 @@
+import { useState } from 'preact/hooks';
 import type { VideoItem } from '../../../../server/src/site/tasks/gallery.ts';
-import { useEvery, useLoad } from '../../load.ts';
+import { useEvery, useListener, useLoad } from '../../load.ts';
 import { useMode } from '../../session.tsx';
 import { Status } from '../../ui/badge.tsx';
 import { Link } from '../../ui/button.tsx';
 import { Credits } from '../../ui/format.tsx';
+import { NotifyButton } from './progress.tsx';
 import { shownState } from './viewer.tsx';
 
 const SHOWN = '24';
-const EVERY_MS = 4000;
+const EVERY_MS = { visible: 4000, hidden: 15_000 };
 
 /** The account's newest tasks of this mode, read again while one of them is in progress. */
 export function useTasks() {
   const list = useLoad('/console/api/tasks', { query: { mode: useMode(), limit: SHOWN } });
   const isLive = list.data?.items.some(({ status }) => status === 'processing');
-  useEvery(isLive ? EVERY_MS : undefined, () => {
-    if (!document.hidden && !list.isLoading) return list.reload();
+  const [isHidden, setHidden] = useState(document.hidden);
+  useListener(['visibilitychange'], () => setHidden(document.hidden));
+  const everyMs = isHidden ? EVERY_MS.hidden : EVERY_MS.visible;
+  useEvery(isLive ? everyMs : undefined, () => {
+    if (!list.isLoading) return list.reload();
   });
-  return { items: list.data?.items, reload: list.reload };
+  return { items: list.data?.items, error: list.error, reload: list.reload };
 }
 
 interface StripProps {
   items: VideoItem[];
   shown: string | undefined;
+  /** The one that `shown` is compared with. */
+  compared: string | undefined;
   onShow: (id: string) => void;
 }
 
 /** The videos as tabs of the viewer: the arrow keys switch, as in the ARIA pattern for tabs. */
-export function Strip({ items, shown, onShow }: StripProps) {
+export function Strip({ items, shown, compared, onShow }: StripProps) {
   const move = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
@@ -41,9 +48,10 @@ export function Strip({ items, shown, onShow }: StripProps) {
   return (
     <div>
       <div class="mb-2 flex items-baseline justify-between gap-4">
-        <h2 id="takes" class="font-medium">
+        <h2 id="takes" class="mr-auto font-medium">
           Recent
         </h2>
+        {items.some(({ status }) => status === 'processing') && <NotifyButton />}
         <Link href="/videos">All videos</Link>
       </div>
       <div
@@ -58,6 +66,7 @@ export function Strip({ items, shown, onShow }: StripProps) {
             item={item}
             isShown={item.id === shown}
             isReached={item.id === reached}
+            isCompared={item.id === compared}
             onShow={onShow}
           />
         ))}
@@ -72,10 +81,11 @@ interface TakeProps {
   item: VideoItem;
   isShown: boolean;
   isReached: boolean;
+  isCompared: boolean;
   onShow: StripProps['onShow'];
 }
 
-function Take({ item, isShown, isReached, onShow }: TakeProps) {
+function Take({ item, isShown, isReached, isCompared, onShow }: TakeProps) {
   const { id, prompt, seed, poster_url: poster, credits_used: credits } = item;
   return (
     <button
@@ -87,9 +97,10 @@ function Take({ item, isShown, isReached, onShow }: TakeProps) {
       tabIndex={isReached ? 0 : -1}
       title={prompt}
       onClick={() => onShow(id)}
-      class="relative grid w-36 flex-none content-start gap-1 border border-line bg-sheet p-1.5 text-left text-xs hover:border-edge aria-selected:border-tungsten aria-selected:outline aria-selected:outline-tungsten"
+      class="relative grid w-36 flex-none content-start gap-1 border border-line bg-sheet p-1.5 text-left text-xs hover:border-edge aria-selected:border-tungsten aria-selected:outline aria-selected:outline-tungsten data-compared:border-ink"
+      data-compared={isCompared || undefined}
     >
-      <span class="sr-only">{prompt}</span>
+      <span class="sr-only">{isCompared ? `Compared: ${prompt}` : prompt}</span>
       <span class="grid aspect-video place-items-center overflow-hidden bg-well">
         {poster && (
           <img
@@ -101,7 +112,7 @@ function Take({ item, isShown, isReached, onShow }: TakeProps) {
           />
         )}
       </span>
-      <span class="flex flex-wrap justify-between gap-x-2">
+      <span class="flex flex-wrap items-baseline justify-between gap-x-2">
         <Status state={shownState(item)} />
         <span class="text-dim">
           {item.credits_refunded > 0 ? 'refunded' : <Credits value={credits} />}

@@ -1,8 +1,42 @@
 import type { SiteUpload } from '../../../../server/src/site/playground/uploads.ts';
 import { ApiFailure, failureOf } from '../../api.ts';
+import { asFailure } from '../../load.ts';
+import { type Medium, newMedium } from './form-model.ts';
+
+export const MEGABYTE = 2 ** 20;
+
+/** Uploads in progress, by medium key. They continue while the form shows another mode. */
+const running = new Map<string, AbortController>();
+
+export function stopUpload(key: string): void {
+  running.get(key)?.abort();
+}
+
+/** Uploads a file, and reports it as a medium: its progress, then its address or its error. */
+export async function addUpload(
+  file: File,
+  { maxBytes, onChange }: { maxBytes: number; onChange: (medium: Medium) => void },
+): Promise<void> {
+  const base = newMedium({ name: file.name });
+  const stop = new AbortController();
+  running.set(base.key, stop);
+  const onProgress = (part: number) => onChange({ ...base, progress: { part } });
+  onProgress(0);
+  try {
+    if (file.size > maxBytes) {
+      throw new Error(`A file may have at most ${maxBytes / MEGABYTE} MB.`);
+    }
+    const upload = await uploadFile(file, { signal: stop.signal, onProgress });
+    const seconds = Math.round(upload.duration_seconds ?? base.seconds);
+    onChange({ ...base, url: upload.url, upload, seconds });
+  } catch (error) {
+    if (stop.signal.aborted) return;
+    onChange({ ...base, error: `${file.name}: ${asFailure(error).message}` });
+  }
+}
 
 /** Uses XMLHttpRequest, because `fetch` does not report upload progress. */
-export function uploadFile(
+function uploadFile(
   file: File,
   { signal, onProgress }: { signal: AbortSignal; onProgress: (part: number) => void },
 ): Promise<SiteUpload> {

@@ -4,18 +4,21 @@ import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts'
 import type { ApiFailure } from '../../api.ts';
 import { useEvery } from '../../load.ts';
 import { Badge, Status, TestMark } from '../../ui/badge.tsx';
-import { ButtonLink } from '../../ui/button.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Credits } from '../../ui/format.tsx';
 import { Player } from '../../ui/player.tsx';
+import { type Uses, UseThis } from './use-this.tsx';
 
-interface ViewerProps {
+interface ViewerProps extends Uses {
   task: ShownTask;
   /** Why the newest state could not be read. */
   error: ApiFailure | undefined;
+  /** Undefined if there is no other video. */
+  onCompare: (() => void) | undefined;
 }
 
 /** One video, or what became of it. */
-export function Viewer({ task, error }: ViewerProps) {
+export function Viewer({ task, error, onCompare, ...uses }: ViewerProps) {
   const isLive = task.status === 'processing';
   const id = `result-${task.id}`;
   return (
@@ -41,11 +44,13 @@ export function Viewer({ task, error }: ViewerProps) {
         <ButtonLink icon="arrow" href={`/videos/${task.id}`}>
           Details of this video
         </ButtonLink>
+        {onCompare && <Button onClick={onCompare}>Compare</Button>}
         <span class="text-sm text-dim">
           <Credits value={task.credits_used} /> {task.surface === 'test' && 'test '}credits{' '}
-          {task.charge}
+          {task.charge}, seed <span class="figures">{task.seed}</span>
         </span>
       </div>
+      <UseThis task={task} {...uses} />
     </article>
   );
 }
@@ -72,7 +77,7 @@ export function shownState({ status, is_held: isHeld, video_url: url }: VideoIte
   return status === 'completed' && url === null ? 'deleted' : status;
 }
 
-function Outcome({ task }: { task: ShownTask }) {
+export function Outcome({ task }: { task: ShownTask }) {
   if (task.video_url) {
     const { id, video_url: src, poster_url: poster, width, height, prompt } = task;
     const size = { width: width ?? undefined, height: height ?? undefined };

@@ -209,10 +209,13 @@ test('the price is the one of a create, split as it would be paid', async () => 
   const available = { promotional: 60, paid: 100 };
   const expected = { credits: 150, promotional: 60, paid: 90, is_affordable: true, available };
   assert.deepEqual(priced.body, expected);
+  const three = await quote({ count: 3 });
+  const all = { credits: 450, promotional: 60, paid: 390, is_affordable: false, available };
+  assert.deepEqual(three.body, all);
   const referenced = await quote({ reference_video_durations: [3, 5] });
   const more = { credits: 180, promotional: 60, paid: 120, is_affordable: false, available };
   assert.deepEqual(referenced.body, more);
-  for (const wrong of [{ resolution: '4k' }, { duration: 3 }]) {
+  for (const wrong of [{ resolution: '4k' }, { duration: 3 }, { count: 5 }]) {
     assertError(await quote(wrong), 'invalid_request');
   }
   assertError(await website.stranger.write('/console/api/price', PRICED), 'unauthorized');

@@ -63,7 +63,7 @@ const getPrices = siteRoute('GET /console/api/prices', {
   handle: async (deps: CatalogDeps) => ({ ...shownModels(deps), ...RULES }),
 });
 
-/** A request's price and how the account would pay it: promotional credits first. */
+/** What one video or several cost, and how the account would pay it: promotional credits first. */
 export type Quote = ResultOf<typeof getQuote>;
 
 const PricedSchema = Type.Object({
@@ -71,6 +71,8 @@ const PricedSchema = Type.Object({
   resolution: Type.Enum(RESOLUTIONS),
   duration: Type.Integer({ minimum: 4, maximum: 15 }),
   reference_video_durations: Type.Array(Type.Integer({ minimum: 2, maximum: 15 }), { maxItems: 3 }),
+  // How many videos together, by default one.
+  count: Type.Optional(Type.Integer({ minimum: 1, maximum: 4 })),
 });
 
 const getQuote = siteRoute('POST /console/api/price', {
@@ -78,10 +80,10 @@ const getQuote = siteRoute('POST /console/api/price', {
   body: PricedSchema,
   handle: async (
     { db, catalog, now }: PageDeps & CatalogDeps,
-    { body, query, session: { accountId } },
+    { body: { count = 1, ...body }, query, session: { accountId } },
   ) => {
     const rules = { catalog: catalog.current(), at: new Date(now()) };
-    const { credits } = requirePrice(body, rules);
+    const credits = requirePrice(body, rules).credits * count;
     if (query.mode === 'test') {
       const { available: test } = await testBalance(db, accountId);
       const is_affordable = credits <= test;

@@ -7,8 +7,8 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { CopyButton } from '../../ui/code.tsx';
 import { Select, TextArea } from '../../ui/form/controls.tsx';
-import { digestOf } from '../../ui/form/digest.ts';
-import { binding, Field, FieldFrame, INPUT, Problem } from '../../ui/form/field.tsx';
+import { DigestField } from '../../ui/form/digest-field.tsx';
+import { binding, Field, Problem } from '../../ui/form/field.tsx';
 import { submitting, useSending } from '../../ui/form/sending.tsx';
 import { Page } from '../../ui/page.tsx';
 
@@ -68,7 +68,11 @@ function Form({ onSent }: { onSent: (receipt: string) => void }) {
           error={errorOf('video')}
           {...field('video')}
         />
-        <FileField onDigest={(video) => draft.set({ video })} />
+        <DigestField
+          label="Or its file"
+          hint="Your browser computes its SHA-256. The file itself is not sent."
+          onDigest={(video) => draft.set({ video })}
+        />
         <Select label="Reason" required choices={REASONS} {...field('reason')} />
         <TextArea
           label="What we should know"
@@ -108,31 +112,6 @@ function Kept() {
   const days = useLoad('/console/api/site').data?.report_days;
   if (days === undefined) return null;
   return <p class="text-sm text-dim">What you enter is deleted after {days} days.</p>;
-}
-
-/** Computes the digest here: the file is not sent. */
-function FileField({ onDigest }: { onDigest: (digest: string) => void }) {
-  const { isBusy, failure, send } = useSending(async (file: File) => {
-    onDigest(await digestOf(file));
-  });
-  return (
-    <FieldFrame
-      label="Or its file"
-      hint="Your browser computes its SHA-256. The file itself is not sent."
-      beside={isBusy && 'Reading it'}
-      error={failure?.message}
-    >
-      {(control) => (
-        <input
-          {...control}
-          type="file"
-          accept="video/*"
-          class={`${INPUT} py-2`}
-          onChange={({ currentTarget: { files } }) => files?.[0] && void send(files[0])}
-        />
-      )}
-    </FieldFrame>
-  );
 }
 
 function Sent({ receipt, onMore }: { receipt: string; onMore: () => void }) {

@@ -1,30 +1,17 @@
 import { useState } from 'preact/hooks';
 import { api } from '../../api.ts';
 import type { Result } from '../../site-api.ts';
-import { Link, Working } from '../../ui/button.tsx';
+import { Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { digestOf } from '../../ui/form/digest.ts';
-import { FieldFrame, Problem } from '../../ui/form/field.tsx';
+import { DigestField } from '../../ui/form/digest-field.tsx';
 import { DateTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 
-type State =
-  | { kind: 'asked' }
-  | { kind: 'working' }
-  | { kind: 'failed'; why: string }
-  | { kind: 'told'; answer: Result<'GET /console/api/verify'> };
-
 export default function VerifyPage() {
-  const [state, setState] = useState<State>({ kind: 'asked' });
-  const verify = async (file: File | undefined) => {
-    if (!file) return;
-    setState({ kind: 'working' });
-    try {
-      const query = { sha256: await digestOf(file) };
-      setState({ kind: 'told', answer: await api('GET /console/api/verify', { query }) });
-    } catch (error) {
-      setState({ kind: 'failed', why: error instanceof Error ? error.message : String(error) });
-    }
+  const [answer, setAnswer] = useState<Result<'GET /console/api/verify'>>();
+  const verify = async (sha256: string) => {
+    setAnswer(undefined);
+    setAnswer(await api('GET /console/api/verify', { query: { sha256 } }));
   };
   return (
     <Page
@@ -32,22 +19,10 @@ export default function VerifyPage() {
       lead="Find out whether a file is a video of this service. It stays on your computer: only a digest of it, the SHA-256, is sent."
     >
       <Card>
-        <FieldFrame label="The file">
-          {(control) => (
-            <input
-              {...control}
-              type="file"
-              accept="video/*"
-              class="file:mr-4 file:cursor-pointer file:rounded-cut file:border file:border-edge file:bg-paper file:px-4 file:py-2 file:font-medium hover:file:border-ink"
-              onChange={({ currentTarget }) => verify(currentTarget.files?.[0])}
-            />
-          )}
-        </FieldFrame>
+        <DigestField label="The file" onDigest={verify} />
         <div role="status" class="mt-5">
-          {state.kind === 'working' && <Working />}
-          {state.kind === 'told' && <Answer {...state.answer} />}
+          {answer && <Answer {...answer} />}
         </div>
-        <Problem>{state.kind === 'failed' && state.why}</Problem>
       </Card>
     </Page>
   );

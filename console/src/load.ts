@@ -28,7 +28,7 @@ interface Shown<Data> {
  * Reads data from a URL, again when the URL changes or the connection is back. A response that
  * arrives after a newer request is dropped.
  * @param address undefined: nothing to read yet
- * @param read gets the current data
+ * @param read is passed the data that is shown now
  * @param first shown until the data is read
  */
 export function useRead<Data>(

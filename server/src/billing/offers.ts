@@ -25,7 +25,7 @@ export interface Offer {
 
 const COLUMNS = 'id, kind, name, credits, price, currency, period, expires_days, active' as const;
 
-/** Packs or plans: those on sale first, each group by price. */
+/** Packs or plans: those on sale first, by currency and price. */
 export const listOffers = query<[kind: Offer['kind'], onlyActive: boolean], Offer>(
   'offer_list',
   `select ${COLUMNS} from offers where kind = $1 and (active or not $2::boolean)
@@ -54,7 +54,7 @@ const SET = namedStatement(
 
 /**
  * Creates or changes a pack or plan; existing orders and subscriptions keep their terms. The
- * currency is fixed: customers' spending limits are in it.
+ * currency is fixed: the monthly limits of automatic purchases are in it.
  * @returns false if nothing changed
  * @throws UsageError if a value is invalid, the currency differs, or the other kind has this id
  */
@@ -84,7 +84,7 @@ const retire = whether<[kind: Offer['kind'], id: string]>(
   'update offers set active = false where kind = $1 and id = $2 and active returning id',
 );
 
-/** Subscriptions continue. @returns false if it was retired @throws UsageError if there is none */
+/** Subscriptions continue. @returns false if it was retired already @throws UsageError if there is none */
 export async function retireOffer(
   db: Queryable,
   kind: Offer['kind'],

@@ -1,4 +1,4 @@
-// The bounds of a request's fields and of its media (contract, "Limits"). Both ends are included.
+// The bounds of a request's fields and of its media (docs/customers/limits.md). Both ends are included.
 
 export const PROMPT_CHARACTERS = { min: 3, max: 4000 };
 /** The longest address of a file. */

@@ -1,5 +1,4 @@
 import cluster, { type Worker } from 'node:cluster';
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config/config.ts';
@@ -29,7 +28,7 @@ interface Member {
 }
 
 /**
- * Runs several API processes, which listen on one port, and one worker if this start has that role.
+ * Runs several API processes, which listen on one port, and one worker process if ROLES has `worker`.
  * A process that ends is restarted.
  * @returns the requested exit code; the first process's, if it can't start
  */
@@ -82,6 +81,7 @@ async function runMembers(
     await welcome(config, db, url);
   };
   const beginning = begin();
+  beginning.catch(() => stop.request(1));
   const code = await stop.requested;
   log.info('shutting down: the processes finish the steps under way');
   firstStart.resolve('');
@@ -129,8 +129,23 @@ async function run(member: Member, started: (url: string, pid: number | undefine
     member.hasStarted = true;
     started(message.started, worker.process.pid);
   });
-  const [code, by] = await once(worker, 'exit');
+  const ended = await endOf(worker);
   delete member.worker;
   member.hasStarted = false;
-  return { code, by };
+  return ended;
+}
+
+interface End {
+  code: number | null;
+  by: string | null;
+}
+
+function endOf(worker: Worker): Promise<End> {
+  return new Promise((resolve) => {
+    worker.on('exit', (code, by) => resolve({ code, by }));
+    // A process that can't be forked never exits.
+    worker.on('error', () => {
+      if (worker.process.pid === undefined) resolve({ code: null, by: null });
+    });
+  });
 }

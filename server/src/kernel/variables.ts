@@ -12,7 +12,7 @@ export function read(env: Environment, name: string, fallback: string): string {
   return env[name]?.trim() || fallback;
 }
 
-/** Wraps an environment to add the name of each variable that is read to `names`. */
+/** Wraps an environment: adds to `names` each variable that is read. */
 export function recordReads(env: Environment, names: Set<string>): Environment {
   return new Proxy(env, {
     get(target, name) {

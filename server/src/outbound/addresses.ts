@@ -14,7 +14,7 @@ export type DenyList = BlockList;
 
 export type PortRanges = readonly (readonly [first: number, last: number])[];
 
-/** Which hosts may be reached: those on the allow list in any network, on the port listed there. */
+/** Which hosts may be reached: public ones, and those on the allow list in any network, on that port. */
 export interface HostRules {
   allow: AllowList;
   /** Public networks that count as not public; none when not given. */
@@ -215,7 +215,7 @@ function portOf(url: URL): string {
   return url.port || (url.protocol === 'http:' ? '80' : '443');
 }
 
-/** An IP address as a URL spells it; empty when it has a zone or is not an IP address. */
+/** An IP address as a URL spells it; empty when it has a zone. Other text is parsed as a host name. */
 function bracketed(address: string): string {
   return URL.parse(`https://${isIP(address) === 6 ? `[${address}]` : address}`)?.hostname ?? '';
 }

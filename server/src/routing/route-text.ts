@@ -45,8 +45,8 @@ export function parseSteps(text: string, refuse: Refuse): RouteStep[] {
   const twice = steps.find((step, i) => steps.slice(0, i).some((other) => overlap(step, other)));
   if (twice) {
     refuse(
-      `must have ${twice.connection} twice only with other modes, resolutions or seconds: a task ` +
-        'keeps the name of its connection, not the step',
+      `must name ${twice.connection} twice only for different modes, resolutions or seconds: a ` +
+        'task records its connection, not its step',
     );
   }
   return steps;

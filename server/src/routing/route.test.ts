@@ -220,7 +220,7 @@ test('a mistake in a step says what is expected, and of which connection', () =>
     'ark weight=2 weight=3': /weight once for ark/,
     'ark model=owner/../other': /model=owner/,
     'ark model=..': /model=owner/,
-    'fal share=10 model=owner/new; fal': /fal twice only with other modes/,
+    'fal share=10 model=owner/new; fal': /fal twice only for different modes/,
     'fal modes=text-to-video; ark; fal resolutions=4k': /fal twice/,
     'fal seconds=4-8; fal seconds=8-15': /fal twice/,
     'ark modes=text': /modes=text-to-video/,

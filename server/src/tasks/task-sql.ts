@@ -3,7 +3,7 @@ import { NOW } from './lease.ts';
 
 /** SQL fragments that read tasks, for statements of other folders. */
 
-/** A table of the live tasks whose content was refused in the last hour. */
+/** A table of the tasks whose content was refused in the last hour, without those of test keys. */
 export const REFUSED_LATELY = `(select id, account_id, updated_at as at from tasks
      where error_code = 'content_refused' and surface <> '${TEST_SURFACE}'
        and updated_at > ${NOW} - interval '1 hour')`;

@@ -33,5 +33,6 @@ export default function OperatorPages() {
   const [, , name = '', id = ''] = path.split('/').map(decodeURIComponent);
   if (name === 'tasks' && id === 'held') return <HeldPage />;
   const [List = NotFound, One] = PAGES.get(name) ?? [];
-  return One && id !== '' ? <One key={id} id={id} /> : <List />;
+  if (id === '') return <List />;
+  return One ? <One key={id} id={id} /> : <NotFound />;
 }

@@ -75,7 +75,7 @@ export const METRICS = {
   ),
   framewright_oldest_due_seconds: databaseGauge(
     ['pool'],
-    'Seconds for which the next step of a task without a lease has been due',
+    'Seconds for which the longest-due step of a task without a lease has been due',
   ),
   framewright_live_workers: databaseGauge(
     ['provider'],
@@ -105,7 +105,7 @@ export const METRICS = {
   ),
   framewright_verdicts_total: counter(
     ['verdict', 'source'],
-    'Requests checked before their submit, by verdict and its source; failure: gone on unchecked',
+    'Requests checked before their submit, by verdict and its source; source failure: the check failed, and the task went on',
   ),
   framewright_oldest_report_seconds: databaseGauge(
     ['reason'],
@@ -158,7 +158,7 @@ export const METRICS = {
   ),
   framewright_differing_costs: databaseGauge(
     ['provider', 'model', 'currency'],
-    'Tasks among the newest thousand of a day whose reported cost differs from the terms by a tenth',
+    'Tasks of the last 24 hours, of the newest thousand, whose cost differs from the terms by more than a tenth',
   ),
   framewright_mismatched_orders: databaseGauge(
     ['kind'],
@@ -189,7 +189,7 @@ export const METRICS = {
   ),
   framewright_signing_seconds: histogram(
     ['outcome'],
-    'Seconds that adding Content Credentials took, by outcome: signed, unstamped, failed, or why there are none',
+    'Seconds that adding Content Credentials took, by outcome: signed, unstamped (without a time stamp), failed, or why the video is unsigned',
     STEP,
   ),
   framewright_certificate_expiry_timestamp_seconds: processGauge(
@@ -216,7 +216,7 @@ export const METRICS = {
   ),
   framewright_oldest_delivery_seconds: databaseGauge(
     ['state'],
-    'Seconds for which a delivery has been due',
+    'Seconds for which the oldest due delivery has been due',
   ),
   framewright_webhook_endpoints: databaseGauge(['state'], 'Endpoints of customers'),
 };

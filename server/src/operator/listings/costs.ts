@@ -13,7 +13,7 @@ const GROUPS = {
 export type CostGroup = keyof typeof GROUPS;
 export const COST_GROUPS = Object.keys(GROUPS) as CostGroup[];
 
-/** A group's jobs of ended tasks that cost one currency. Amounts are decimals, in whole units. */
+/** A group's jobs of ended tasks, with costs in one currency. Amounts are decimals, in whole units. */
 export interface Costs {
   /** The day (UTC, when the task was created), or the name or id of what it is grouped by. */
   group: string;
@@ -25,7 +25,7 @@ export interface Costs {
   /** Captured: of completed tasks. */
   credits: number;
   cost: string | null;
-  /** Tasks whose cost the provider reported, or the time that their terms have a price for. */
+  /** Tasks whose cost the provider reported or, with terms per compute second, whose compute time. */
   reported: number;
   /** Of these, completed tasks whose cost differs from the terms by more than a tenth. */
   differing: number;
@@ -101,7 +101,8 @@ function costsBy(by: CostGroup) {
     `costs_by_${by}`,
     `with recent as (${TASKS}
        where created_at >= coalesce(:from::timestamptz,
-         date_trunc('day', clock_now(), 'utc') - (:days::int - 1) * interval '1 day')
+         date_trunc('day', coalesce(:until::timestamptz, clock_now()), 'utc')
+           - (:days::int - 1) * interval '1 day')
        and created_at < coalesce(:until::timestamptz, 'infinity')
        order by created_at desc limit :taskLimit::int),
      jobs as (${jobs(GROUPS[by])}),

@@ -274,7 +274,7 @@ test('the cost of a job never changes once terms have said it', async () => {
   ];
   for (const [terms, result, wanted] of steps) {
     const setting = setTerms(`${FIRST} ${terms}`);
-    if (result === 'refused') await assert.rejects(setting, /--from can not be past: other terms/);
+    if (result === 'refused') await assert.rejects(setting, /--from must not be in the past/);
     else assert.equal(Object(await setting).changed, result === 'set', terms);
     assert.deepEqual(await costs(), wanted, terms);
   }

@@ -23,7 +23,8 @@ const PRICE = text('Units of the currency for each second, such as 0.0525.', {
   pattern: [DECIMAL, 'must be a decimal such as 0.0525'],
 });
 
-const TOO_EARLY = 'can not be past: other terms held then, and a job keeps those of its submit';
+const TOO_EARLY =
+  'must not be in the past: other terms applied then, and a job keeps those of its submit';
 
 export const TERMS = {
   'terms list': verb({
@@ -44,21 +45,21 @@ export const TERMS = {
       }),
       per: optional(
         choiceOf(
-          'What a second is of: the output (the default), or the time that the provider reports ' +
-            'to have computed.',
+          'Which seconds count: those of the output (the default), or the compute time that the ' +
+            'provider reports.',
           TERMS_UNITS,
         ),
       ),
       reference_price: optional({
         ...PRICE,
         about:
-          'With reference videos: for each second of the output and of these; without it, PRICE ' +
-          'for the output alone.',
+          'With reference videos: for each second of the output and of these. If it is not set, ' +
+          'PRICE counts, for the output alone.',
       }),
       from: optional(
         time(
-          'Jobs submitted from then on; without it, from now. It may be past only before all terms ' +
-            'of the same connection, model and resolution.',
+          'For jobs submitted from then on; by default from now. A past date must be before the ' +
+            'first terms of the connection, model and resolution.',
         ),
       ),
     },
@@ -115,7 +116,7 @@ export const COST_COLUMNS: readonly (keyof Costs)[] = [
   'terms',
 ];
 
-/** How far back costs are listed unless a date is given. */
+/** How far back costs are listed unless `from` is given. */
 const DAYS = 30;
 
 export const COSTS = {
@@ -125,7 +126,8 @@ export const COSTS = {
     positional: ['id'],
     run: async ({ db }, { id, credit_price: prices }) => {
       const found = await costOfTask(db, id, await creditPricesOr(db, prices));
-      if (!found) throw new UsageError(`${JSON.stringify(id)} is no ended task with a job`);
+      if (!found)
+        throw new UsageError(`${JSON.stringify(id)} is no ended task with a job, or is a test`);
       const { group: connection, currency, cost, reported, differing, revenue, margin } = found;
       const facts = { is_reported: reported > 0, differs: differing > 0 };
       const terms = (await listTerms(db)).find((row) => String(row.id) === found.terms) ?? null;

@@ -50,7 +50,7 @@ export function createProviderBreaker({ db, log }: { db: Database; log: Log }) {
       const seconds = await recordFailure(db, provider, outcome);
       if (seconds === undefined) return;
       const about = { provider, seconds, cause: 'cause' in outcome ? outcome.cause : undefined };
-      log.warn(about, 'closed after failures: tasks wait, and creates for a provider get 503');
+      log.warn(about, 'closed after failures: tasks wait, and creates that need it get 503');
     } else if (meaning === 'works' && refusing.has(provider)) {
       if (await recordSuccess(db, provider)) log.info({ provider }, 'open again');
     }

@@ -46,7 +46,7 @@ const CAPABILITIES: Capabilities = {
   budgets: {},
 };
 
-/** A job whose render was interrupted this often fails: the render probably kills its process. */
+/** A job fails after this many interrupted renders: they probably kill their process. */
 const MAX_RENDERS = 50;
 /** How often to look for jobs that another process has accepted or abandoned. */
 const LOOK_SECONDS = 2;

@@ -9,6 +9,7 @@ import { followFigures } from './operator/recent-minutes.ts';
 import { isReady } from './readiness.ts';
 import { openUploads } from './requests/receive-upload.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
+import { openSetUp } from './set-up.ts';
 import { createIssuers } from './sign-in/issuers/configured-issuers.ts';
 import { builtPages } from './site/pages/built-pages.ts';
 import { isPageRequest, type PageOrigins, pageRoutes } from './site/pages/pages.ts';
@@ -55,6 +56,7 @@ export async function listenForClients(
         sendMail: parts.mailer.sendMail,
         isMailLogged: parts.mailer.isLogged,
         recent: metrics.recent,
+        openSetUp: () => openSetUp(config, db, { publicUrl: parts.publicUrl() }),
       });
       if (folder) {
         const origins = pageOrigins(config);

@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { type ParsedCommandLine, parseCommandLine } from './cli/command-line.ts';
 import { helpText } from './cli/help.ts';
 import { printFailure, printPlain, printRows } from './cli/print.ts';
+import type { Database } from './database/database.ts';
 import { UsageError } from './kernel/errors.ts';
 import { createLog } from './kernel/log.ts';
 import { VERSION } from './kernel/version.ts';
@@ -31,6 +32,7 @@ async function runCommand(parsed: ParsedCommandLine): Promise<number> {
       db: opened.db,
       show,
       openStorage: configuredStorage,
+      openSetUp: configuredSetUp,
       listVendorModels: vendorModels,
     });
     if (result instanceof RowStream) await printStream(printRows(result, json));
@@ -47,6 +49,12 @@ async function configuredStorage() {
   const { readStorageSettings } = await import('./config/command-config.ts');
   const { openStorage } = await import('./storage/open-storage.ts');
   return openStorage(readStorageSettings(), createLog({ level: 'silent' }));
+}
+
+async function configuredSetUp(db: Database, mailTo: string | undefined) {
+  const { readConfig } = await import('./config/config.ts');
+  const { openSetUp } = await import('./set-up.ts');
+  return openSetUp(readConfig(), db, { mailTo });
 }
 
 async function vendorModels(provider: string, connection?: string) {

@@ -43,6 +43,7 @@ export const CALLS: readonly Call[] = [
     ...call('GET', 'account', [], ({ account }) => ({ id: account, object: 'account' })),
     isForbidden: true,
   },
+  call('GET', 'webhook_endpoints', ['limit'], (state) => listOf(state.webhookEndpoints)),
   call('GET', 'customers/:id', [], (state, id) => {
     const { deleted, ...customer } = state.get('customer', id);
     return deleted ? { id, object: 'customer', deleted } : customer;

@@ -80,6 +80,8 @@ function drawFault(faults: Faults, call: string, chance: () => number): Fault | 
 }
 
 interface Parts {
+  /** What a restricted key may not do, such as `POST prices`. */
+  forbidden: Set<string>;
   modes: ReturnType<typeof openModes>;
   faults: Faults;
   chance: () => number;
@@ -87,17 +89,19 @@ interface Parts {
 
 /** A call of the API. The same Idempotency-Key gets the same response, without more work. */
 export function respondToCall(
-  { modes, faults, chance }: Parts,
+  { modes, faults, chance, forbidden }: Parts,
   request: IncomingMessage,
   { url, body }: { url: URL; body: string },
 ): ApiResponse | 'lost' {
   const method = request.method ?? '';
   const secret = request.headers.authorization?.replace(/^Bearer /, '') ?? '';
   if (!KEY.test(secret)) return error(401, 'You did not provide a valid API key.');
+  const [, resource = ''] = /^\/v1\/(\w+)/.exec(url.pathname) ?? [];
+  if (forbidden.has(`${method} ${resource}`)) return FORBIDDEN;
   const found = CALLS.find((call) => call.method === method && call.path.test(url.pathname));
   if (!found) return refused(noSuch('call', `${method} ${url.pathname}`));
   if (found.isForbidden && secret.startsWith('rk_')) {
-    return error(403, 'The provided key does not have the required permissions.');
+    return FORBIDDEN;
   }
   const mode = modes.of(secret);
   const name = `${method} ${found.path.source.replace('([^/]+)', ':id').replaceAll(/[\\^$]/g, '')}`;
@@ -145,6 +149,8 @@ function error(status: number, message: string, code?: string): ApiResponse {
   const body = { error: { type: 'invalid_request_error', ...(code && { code }), message } };
   return { status, body };
 }
+
+const FORBIDDEN = error(403, 'The provided key does not have the required permissions.');
 
 const CONFLICT = error(
   409,

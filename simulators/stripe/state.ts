@@ -47,6 +47,8 @@ export function createState(
     account,
     livemode,
     emit,
+    /** What was set in the dashboard. */
+    webhookEndpoints: [] as Array<{ url: string; status: string; enabled_events: string[] }>,
     add<Name extends ObjectName>(
       name: Name,
       members: Omit<ObjectOf<Name>, 'id' | 'object' | 'created' | 'livemode'>,

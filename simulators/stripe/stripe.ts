@@ -22,7 +22,8 @@ export async function startSimulatedStripe(options: { port?: number; chance?: ()
   const webhooks = createWebhooks(chance);
   const faults: Faults = { next: [], share: {} };
   const modes = openModes(webhooks.emit);
-  const parts = { modes, faults, chance };
+  const forbidden = new Set<string>();
+  const parts = { modes, faults, chance, forbidden };
   const server = createServer((request, response) => {
     void serve(parts, request, response).catch(() => response.destroy());
   });
@@ -41,6 +42,7 @@ export async function startSimulatedStripe(options: { port?: number; chance?: ()
     stateOf,
     webhooks,
     faults,
+    forbidden,
     /** The fault befalls the next calls that it fits. */
     failNext,
     /** The next responses of writing calls are lost after their work is done. */

@@ -102,7 +102,7 @@ export async function learnAccount({
   try {
     scope.account = (await stripe.accounts.retrieveCurrent()).id;
   } catch (error) {
-    if (!isOfKind(error, 'StripePermissionError')) throw error;
+    if (!isForbidden(error)) throw error;
     scope.isAccountHidden = true;
     log.info('the Stripe key may not read its account: ids are stored with their mode only');
   }
@@ -110,6 +110,11 @@ export async function learnAccount({
 
 function isOfKind(error: unknown, type: `Stripe${string}`): boolean {
   return error instanceof Error && Object(error).type === type;
+}
+
+/** Whether a restricted key lacks the permission. */
+export function isForbidden(error: unknown): boolean {
+  return isOfKind(error, 'StripePermissionError');
 }
 
 /** Whether Stripe refused the call for good: the same call will be refused again. */

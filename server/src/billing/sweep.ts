@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import { type Database, type Statement, statement } from '../database/database.ts';
+import { type Database, queryValue, type Statement, statement } from '../database/database.ts';
 import { startInterval } from '../kernel/interval.ts';
 import { mailBalances, reloadBalances, type WatchDeps } from './low-balance/watch.ts';
 import { lookUpPayment } from './payment-lookups.ts';
@@ -44,6 +44,38 @@ export function recordStripeEvent(db: Database, event: Stripe.Event): Promise<bo
     return true;
   });
 }
+
+/** When Stripe's newest event came; undefined: none has come yet. */
+export const latestStripeEvent = queryValue<[], Date | undefined>(
+  'event_latest',
+  'select received_at from stripe_events order by received_at desc limit 1',
+  undefined,
+);
+
+/** The events that an endpoint at Stripe has to send: those with a subject. */
+export const STRIPE_EVENTS: readonly Stripe.Event.Type[] = [
+  'checkout.session.completed',
+  'checkout.session.async_payment_succeeded',
+  'checkout.session.async_payment_failed',
+  'checkout.session.expired',
+  'payment_intent.succeeded',
+  'payment_intent.payment_failed',
+  'payment_intent.canceled',
+  'charge.refunded',
+  'refund.created',
+  'refund.updated',
+  'refund.failed',
+  'charge.dispute.created',
+  'charge.dispute.updated',
+  'charge.dispute.funds_withdrawn',
+  'charge.dispute.funds_reinstated',
+  'charge.dispute.closed',
+  'invoice.paid',
+  'invoice.payment_failed',
+  'customer.subscription.created',
+  'customer.subscription.updated',
+  'customer.subscription.deleted',
+];
 
 interface Subject {
   kind: keyof typeof WAKE;

@@ -17,7 +17,9 @@ export interface ParsedCommandLine {
    * @returns the output: one object, a list of objects, or a RowStream
    * @throws UsageError when the command is refused
    */
-  run(deps: Pick<VerbDeps, 'db' | 'show' | 'openStorage' | 'listVendorModels'>): Promise<unknown>;
+  run(
+    deps: Pick<VerbDeps, 'db' | 'show' | 'openStorage' | 'openSetUp' | 'listVendorModels'>,
+  ): Promise<unknown>;
 }
 
 /** @throws UsageError with one line, when the command is unknown or its arguments are wrong */

@@ -14,16 +14,19 @@ const readAllowed = queryValue<[], number>(
   Number.POSITIVE_INFINITY,
 );
 
+export async function countConnections(config: Settings, db: Database) {
+  return { needed: connectionsNeeded(config), allowed: await readAllowed(db) };
+}
+
 export async function warnOfConnections(
   config: Settings,
   { db, log }: { db: Database; log: Log },
 ): Promise<void> {
-  const allowed = await readAllowed(db).catch((error: unknown) => {
-    if (!isDatabaseUnavailable(error)) throw error;
-    return Number.POSITIVE_INFINITY; // a missing warning must not end a start
+  const counted = await countConnections(config, db).catch((error: unknown) => {
+    if (!isDatabaseUnavailable(error)) throw error; // a missing warning must not end a start
   });
-  const needed = connectionsNeeded(config);
-  if (needed <= allowed) return;
+  if (!counted || counted.needed <= counted.allowed) return;
+  const { needed, allowed } = counted;
   log.warn(
     { needed, allowed },
     'this start may need more connections than the database allows. Set DATABASE_CONNECTIONS or ' +

@@ -27,7 +27,7 @@ export async function followDatabaseClock(deps: {
 }
 
 /** How far the database's clock is ahead. It is read about halfway through the round trip. */
-async function databaseAheadMs(db: Database): Promise<number> {
+export async function databaseAheadMs(db: Database): Promise<number> {
   const sentAt = Date.now();
   const nowMs = await readClockMs(db);
   return nowMs - (sentAt + Date.now()) / 2;

@@ -75,6 +75,20 @@ export function openMailer({
   };
 }
 
+/**
+ * Connects and signs in as a send does, and sends a mail if one is given.
+ * @throws Error in the server's words
+ */
+export async function tryMailServer(settings: MailSettings, mail?: Mail): Promise<void> {
+  const { verify, send, close } = smtpTransport(settings, TIMEOUT_MS);
+  try {
+    await verify();
+    if (mail) await send(mail);
+  } finally {
+    await close();
+  }
+}
+
 /** For trials without a mail server: whoever reads the log can sign in to any account. */
 function logMailer(log: Log): Mailer {
   log.warn('SMTP_URL is not set: mails are printed in this log, including sign-in codes');
@@ -127,14 +141,18 @@ function smtpTransport(settings: MailSettings, timeoutMs: number) {
     });
   };
   let opened: ReturnType<typeof open> | undefined;
+  const transport = () => {
+    opened ??= open();
+    return opened;
+  };
   return {
+    verify: async () => (await transport()).verify(),
     async send({ id, to, subject, text }: Mail): Promise<void> {
-      opened ??= open();
       const signal = AbortSignal.timeout(3 * timeoutMs);
       // As an object, the address is never parsed as a list of addresses.
       const mail = { from, to: { name: '', address: to }, subject, text, signal };
       const messageId = id && `<${id}@${/@([^>\s]+)/.exec(from)?.[1] ?? 'localhost'}>`;
-      await (await opened).sendMail({ ...mail, ...(messageId && { messageId }) });
+      await (await transport()).sendMail({ ...mail, ...(messageId && { messageId }) });
     },
     close: async () => (await opened)?.close(),
   };

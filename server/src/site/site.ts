@@ -22,6 +22,7 @@ import { type GuardDeps, guard } from './guard.ts';
 import { KEY_ROUTES } from './keys/keys.ts';
 import type { OperatorDeps } from './operator/operator-route.ts';
 import { OPERATOR_ROUTES } from './operator/operator-routes.ts';
+import { visitSetUp } from './operator/set-up-visit.ts';
 import type { VerbReads } from './operator/verb-routes.ts';
 import { GENERATION_ROUTES, type GenerationDeps } from './playground/generations.ts';
 import { PRICE_ROUTES } from './playground/prices.ts';
@@ -74,6 +75,7 @@ const ROUTES = [
   ...STATEMENT_ROUTES,
   ...WEBHOOK_ROUTES,
   ...OPERATOR_ROUTES,
+  visitSetUp,
 ];
 
 type Shapes =

@@ -93,7 +93,7 @@ export function openFreeSpace(options: DiskFolder & { reservedBytes: () => Promi
     async refresh() {
       const done = [...pending].filter(({ isDone }) => isDone);
       const reserved = options.hasObjects ? options.reservedBytes() : Promise.resolve(0);
-      const [measured, asked] = await Promise.allSettled([measure(options), reserved]);
+      const [measured, asked] = await Promise.allSettled([measureDisk(options), reserved]);
       if (measured.status === 'fulfilled') disk = measured.value;
       if (asked.status === 'fulfilled') reservedBytes = asked.value;
       if (disk) report('disk', { ...disk, reservedBytes });
@@ -144,13 +144,15 @@ export function diskCheck(config: {
   if (config.storage.kind !== 'disk') return undefined;
   return async () => {
     const late = delay(RESPONSE_SECONDS * 1000, undefined, { ref: false });
-    const measured = measure({ folder: config.dataDir, hasObjects: true }).catch(() => undefined);
+    const measured = measureDisk({ folder: config.dataDir, hasObjects: true }).catch(
+      () => undefined,
+    );
     const disk = await Promise.race([measured, late]);
     return disk !== undefined && disk.freeBytes < disk.floors.output;
   };
 }
 
-async function measure({ folder, hasObjects }: DiskFolder): Promise<Disk> {
+export async function measureDisk({ folder, hasObjects }: DiskFolder): Promise<Disk> {
   const { bsize, blocks, bavail } = await statfs(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT' || path.dirname(folder) === folder) throw error;
     return statfs(path.dirname(folder)); // DATA_DIR is made when the first file is

@@ -68,6 +68,20 @@ export async function openLinks(options: {
       const message = 'This link is not valid. Read the task again for a new one.';
       throw new ApiError('link_invalid', message);
     },
+    /**
+     * A link to the service itself, for an hour: its response shows who responds at the public URL,
+     * and a visitor's request that the service can be reached.
+     */
+    linkToSetUp(by: 'doctor' | 'visitor', nowSeconds: number) {
+      const expires = Math.floor(nowSeconds) + SET_UP_SECONDS;
+      const signature = sign(secrets.signing(), `set-up ${by}`, expires);
+      const query = `by=${by}&expires=${expires}&signature=${signature}`;
+      return { url: `${options.publicUrl()}/console/api/set-up?${query}`, signature };
+    },
+    /** What only a process with the same database can say to the signature of such a link. */
+    proofOf: (signature: string): string => sign(secrets.signing(), 'set-up proof', signature),
+    isProof: (proof: string, signature: string): boolean =>
+      isGenuine(proof, 'set-up proof', signature),
     /** The URL for a provider's callbacks about an attempt. It can't be guessed. */
     callbackTo(provider: string, attemptId: string): string {
       const token = sign(secrets.signing(), `callback ${attemptId}`, provider);
@@ -105,6 +119,7 @@ async function followSecrets(db: Database) {
 }
 
 const BRIEF_SECONDS = 600;
+const SET_UP_SECONDS = 3600;
 
 /** The longest that a job may wait before the provider fetches its inputs (Ark). */
 const INPUT_SECONDS = 172_800;

@@ -88,6 +88,9 @@ export const LINKS: Links = {
   briefLinkTo: (objectId) => `https://media.test/media/${objectId}`,
   inputLinkTo: async (objectId) => `https://media.test/media/${objectId}`,
   expiryOf: () => Number.MAX_SAFE_INTEGER,
+  linkToSetUp: () => ({ url: '', signature: '' }),
+  proofOf: () => '',
+  isProof: () => false,
   callbackTo: (provider, attemptId) => `https://media.test/callbacks/${provider}/${attemptId}`,
   attemptOf: (_provider, segment) => segment,
 };

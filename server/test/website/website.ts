@@ -1,6 +1,7 @@
 import type { InjectOptions, RouteOptions } from 'fastify';
 import { emailOf } from '../../src/accounts/accounts.ts';
 import type { Database } from '../../src/database/database.ts';
+import { UsageError } from '../../src/kernel/errors.ts';
 import { sendDueMails } from '../../src/mail/outbox.ts';
 import { openRecentMinutes } from '../../src/operator/recent-minutes.ts';
 import { addressOf } from '../../src/reports/reports.ts';
@@ -68,6 +69,7 @@ export async function openTestWebsite(
     isMailLogged: false,
     reportDays: 90,
     issuers: new Map(),
+    openSetUp: () => Promise.reject(new UsageError('this test configures no service')),
     routing: {
       connectionsFor: () => [{ connection: 'local' }],
       usualConnectionsFor: () => ['local'],

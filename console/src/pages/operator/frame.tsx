@@ -23,6 +23,7 @@ const PAGES = [
   ['/operator/accounts', 'Accounts'],
   ['/operator/orders', 'Orders'],
   ['/operator/orphans', 'Orphan jobs'],
+  ['/operator/set-up', 'Set-up'],
   ['/operator/audit', 'Audit'],
   ['/operator/actions', 'Actions'],
   ['/operator/commands', 'Commands'],

@@ -8,6 +8,7 @@ import { OverviewPage } from './overview.tsx';
 import { OrphansPage, ProvidersPage } from './providers.tsx';
 import { ReportPage, ReportsPage } from './reports.tsx';
 import { ReviewsPage } from './reviews.tsx';
+import { SetUpPage } from './set-up.tsx';
 import { TaskPage } from './task.tsx';
 import { HeldPage, TasksPage } from './tasks.tsx';
 
@@ -23,6 +24,7 @@ const PAGES = new Map<string, [list: FunctionComponent, one?: OnePage]>([
   ['accounts', [AccountsPage, AccountPage]],
   ['orders', [OrdersPage, OrderPage]],
   ['orphans', [OrphansPage]],
+  ['set-up', [SetUpPage]],
   ['audit', [AuditPage]],
   ['actions', [ActionsPage]],
   ['commands', [CommandsPage]],

@@ -4,6 +4,7 @@ import { Refusal } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Action } from '../actions.ts';
+import type { SetUp } from '../set-up/set-up.ts';
 import { type Fields, type InputOf, readInput } from './fields.ts';
 
 export interface VerbDeps {
@@ -16,6 +17,8 @@ export interface VerbDeps {
   waitSeconds?: number | undefined;
   /** Opens the storage that the service is configured with. Only the command line has it. */
   openStorage?: (() => Promise<Storage>) | undefined;
+  /** What `doctor` checks, as the environment configures it. Only the command line has it. */
+  openSetUp?: ((db: Database, mailTo: string | undefined) => Promise<SetUp>) | undefined;
   /** Reads the list of models of a provider in the environment. Only the command line has it. */
   listVendorModels?:
     | ((provider: string, connection?: string) => Promise<VendorModel[]>)

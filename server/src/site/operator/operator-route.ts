@@ -3,6 +3,7 @@ import type { Database } from '../../database/database.ts';
 import { ApiError, invalidRequest, Refusal, UsageError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { RecentMinutes } from '../../operator/recent-minutes.ts';
+import type { SetUp } from '../../operator/set-up/set-up.ts';
 import type { Links } from '../../storage/links.ts';
 import { siteRoute } from '../route.ts';
 
@@ -12,6 +13,7 @@ export interface OperatorDeps {
   links: Links;
   /** This process's activity in the last two hours. */
   recent: RecentMinutes;
+  openSetUp(): Promise<SetUp>;
   /** The provider that gets new tasks. */
   providerName: string;
   /** This process's configured providers, by name. */

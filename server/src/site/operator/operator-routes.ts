@@ -15,6 +15,7 @@ import { recentAttempts } from '../../operator/listings/recent-attempts.ts';
 import { showReport } from '../../operator/listings/reports.ts';
 import { listReviews } from '../../operator/listings/reviews.ts';
 import { selectHeld } from '../../operator/reconcile-held.ts';
+import { examine } from '../../operator/set-up/examine.ts';
 import { readInput } from '../../operator/verb/fields.ts';
 import { showAccount, waysIn } from '../../operator/verbs/accounts.ts';
 import { COST_COLUMNS, readCosts } from '../../operator/verbs/costs.ts';
@@ -99,6 +100,11 @@ export const OPERATOR_ROUTES = [
       const table = csvTable(COST_COLUMNS, await costsOf(db, query));
       sendCsv(reply, `costs-by-${query.per}-${query.days}-days.csv`, table);
     },
+  }),
+  operatorRead('/set-up', {}, async ({ openSetUp }) => {
+    const setUp = await openSetUp();
+    const { url } = setUp.links.linkToSetUp('visitor', setUp.now() / 1000);
+    return { ...(await examine(setUp)), visit_url: url };
   }),
   operatorRead('/audits', {}, async ({ db }) => {
     return { items: await listAudits(db, AUDITS), next: null };

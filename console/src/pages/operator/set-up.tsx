@@ -1,0 +1,66 @@
+import { useEffect } from 'preact/hooks';
+import { request } from '../../api.ts';
+import { useLoad } from '../../load.ts';
+import type { Result } from '../../site-api.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Load, Skeleton } from '../../ui/states.tsx';
+import { type Column, column, prose, TableCard } from '../../ui/table.tsx';
+import { OperatorPage } from './frame.tsx';
+
+type SetUp = Result<'GET /console/api/operator/set-up'>;
+type Line = SetUp['checks'][number];
+
+const TONES = { ok: 'good', 'to do': 'bad', 'not checked': 'neutral' } as const;
+
+/** What is left to do, as the command doctor says it. */
+export function SetUpPage() {
+  const loaded = useLoad('/console/api/operator/set-up');
+  useEffect(() => {
+    void visit(loaded.data).then((isFromOutside) => isFromOutside && loaded.reload());
+  }, [loaded.data !== undefined]);
+  return (
+    <OperatorPage
+      title="Set-up"
+      lead="Each thing between a fresh server and the first paid video, checked just now."
+      actions={
+        <Button icon="refresh" busy={loaded.isLoading} onClick={() => void loaded.reload()}>
+          Check again
+        </Button>
+      }
+    >
+      <Load from={loaded} skeleton={<Skeleton lines={16} />}>
+        {({ ready_to_sell: isReady, checks }) => (
+          <TableCard
+            title={isReady ? 'Ready to sell' : 'Not ready to sell'}
+            caption="Checks"
+            rows={checks}
+            keyOf={({ check }) => check}
+            columns={COLUMNS}
+          />
+        )}
+      </Load>
+    </OperatorPage>
+  );
+}
+
+const COLUMNS: Column<Line>[] = [
+  column('State', ({ state }) => <Badge tone={TONES[state]}>{state}</Badge>),
+  prose('Check', ({ check }) => <span class="font-medium">{check}</span>),
+  prose('Found', ({ found, todo }) => (
+    <div class="break-words">
+      <p>{found}</p>
+      {todo && <p class="text-dim">{todo}</p>}
+    </div>
+  )),
+];
+
+/** The reader's browser may be outside of the server's network. @returns whether it is */
+async function visit(setUp: SetUp | undefined): Promise<boolean> {
+  const line = setUp?.checks.find(({ check }) => check === 'reached from outside');
+  if (!setUp || line?.state !== 'not checked') return false;
+  const url = new URL(setUp.visit_url);
+  if (url.origin !== location.origin) return false;
+  const visited = await request('GET', url.pathname + url.search).catch(() => undefined);
+  return Object(visited).is_from_outside === true;
+}

@@ -29,6 +29,7 @@ export const operatorPages = ({ accountId, tasks }: Ids) => [
   [`/operator/accounts/${accountId}`, 'Account'],
   ['/operator/orders', 'Orders'],
   ['/operator/orphans', 'Orphan jobs'],
+  ['/operator/find?text=nothing', 'Find'],
   ['/operator/set-up', 'Set-up'],
   ['/operator/audit', 'Audit'],
   ['/operator/commands', 'Commands'],

@@ -56,6 +56,7 @@ export async function listenForClients(
         sendMail: parts.mailer.sendMail,
         isMailLogged: parts.mailer.isLogged,
         recent: metrics.recent,
+        certificateEnd: config.contentCredentials?.certificate?.expiresAt,
         openSetUp: () => openSetUp(config, db, { publicUrl: parts.publicUrl() }),
       });
       if (folder) {

@@ -22,6 +22,11 @@ const PUBLIC = [
   { href: '/docs', title: 'Docs' },
 ];
 
+const CONSOLE = [
+  { href: '/operator', title: 'Operator’s console' },
+  { href: '/playground', title: 'Website' },
+];
+
 const FOOTER = [
   ...PUBLIC,
   { href: '/status', title: 'Status' },
@@ -40,6 +45,9 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
     (title ?? main.current)?.focus({ preventScroll: true });
   }, [shown]);
   const me = state.kind === 'in' ? state.me : undefined;
+  // An operator at work has no balance and no test mode.
+  const isConsole = me?.is_operator === true && /^\/operator(\/|$)/.test(path);
+  const items = isConsole ? CONSOLE : me ? DESTINATIONS : PUBLIC;
   return (
     <div class="flex min-h-dvh flex-col">
       <a
@@ -49,7 +57,7 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
         Skip to the content
       </a>
       <OfflineBanner />
-      {me?.mode === 'test' && <TestBar />}
+      {me?.mode === 'test' && !isConsole && <TestBar />}
       <header class="sticky top-0 z-30 bg-paper">
         <div class="mx-auto flex h-16 max-w-[76rem] items-center justify-between gap-5 px-4 sm:px-8">
           <div class="flex h-full items-center gap-6 lg:gap-11">
@@ -57,18 +65,18 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
               <Mark />
               <span class={me ? 'max-[28rem]:sr-only' : ''}>Framewright</span>
             </a>
-            <TopNavigation items={me ? DESTINATIONS : PUBLIC} />
+            <TopNavigation items={items} />
           </div>
           <div class="flex items-center gap-1.5">
-            {me && (
+            {me && !isConsole && (
               // Narrow windows have it in the account menu.
               <div key={me.mode} class="mr-4 hidden xl:block">
                 <ModeSwitch mode={me.mode} />
               </div>
             )}
-            {me && <Balance me={me} />}
+            {me && !isConsole && <Balance me={me} />}
             <ThemeButton />
-            {me && <AccountMenu me={me} />}
+            {me && <AccountMenu me={me} isConsole={isConsole} />}
             {state.kind === 'out' && path !== '/sign-in' && (
               <ButtonLink href="/sign-in" small>
                 Sign in
@@ -82,7 +90,7 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
         {children}
       </main>
       {!me && <Footer />}
-      {me && <PhoneNavigation />}
+      {me && !isConsole && <PhoneNavigation />}
       {me && <Dialogs key={me.account_id} />}
       {me && <ProofDialogs email={me.email} />}
       <Toasts />

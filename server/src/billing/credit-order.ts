@@ -154,6 +154,18 @@ export const wakeOrder = whether<[id: string]>(
   `update orders set due_at = clock_now(), revision = revision + 1 where id = $1 returning id`,
 );
 
+// A Checkout ends a day after it was opened.
+/** What was paid today (UTC), by currency and mode of Stripe; `price` is before taxes. */
+export const soldToday = query<
+  [],
+  { currency: string; mode: 'test' | 'live'; orders: number; price: number }
+>(
+  'order_sold_today',
+  `select currency, stripe_mode as mode, count(*)::int as orders, sum(price)::int8 as price
+   from orders where created_at >= date_trunc('day', clock_now(), 'utc') - interval '2 days'
+     and paid_at >= date_trunc('day', clock_now(), 'utc') group by 1, 2 order by 2, 1`,
+);
+
 /** The mismatched orders of the last week whose payment was not refunded, by kind. */
 export const mismatchedOrders = query<[], { kind: string; orders: number }>(
   'figures_mismatched',

@@ -65,6 +65,7 @@ test('only public routes are public, and these', () => {
     'GET /auth/return/:provider',
     'GET /auth/start/:provider',
     'GET /console/api/prices',
+    'GET /console/api/set-up',
     'GET /console/api/site',
     'GET /console/api/verify',
     'GET /status.json',

@@ -91,7 +91,7 @@ const DECIMALS = new Intl.NumberFormat('en-US', {
   maximumFractionDigits: 4,
 });
 
-function Amount({ amount, currency }: { amount: string | null; currency: string | null }) {
+export function Amount({ amount, currency }: { amount: string | null; currency: string | null }) {
   if (amount === null || currency === null) return <span class="text-dim">not known</span>;
   return (
     <span class="whitespace-nowrap">

@@ -12,6 +12,7 @@ import { Page } from '../../ui/page.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, column, ListCard, type ListProps, numbers, prose } from '../../ui/table.tsx';
 import { NotFound } from '../not-found/not-found.tsx';
+import { countAt, useDecisions } from './decisions.tsx';
 import { type Change, VerbDialog } from './verb-dialog.tsx';
 
 const PAGES = [
@@ -73,10 +74,12 @@ export function AskButton({ change, item, children, ...look }: AskButtonProps) {
 
 function OperatorNavigation() {
   const { path } = useLocation();
+  const { data } = useDecisions();
   const isCurrent = (href: string) =>
     path === href || (href !== '/operator' && path.startsWith(`${href}/`));
   return (
-    <nav aria-label="Operator" class="-mt-4 mb-8 sm:-mt-8">
+    <nav aria-label="Operator" class="-mt-4 mb-8 grid gap-4 sm:-mt-8">
+      <Search />
       <ul class="flex flex-wrap gap-x-6 gap-y-1 border-b border-line pb-3">
         {PAGES.map(([href, name]) => (
           <li key={href}>
@@ -86,11 +89,33 @@ function OperatorNavigation() {
               class="inline-block border-b-2 border-transparent py-1 text-dim hover:text-ink aria-[current=page]:border-tungsten aria-[current=page]:text-ink"
             >
               {name}
+              <Count of={countAt(data?.items, href)} />
             </a>
           </li>
         ))}
       </ul>
     </nav>
+  );
+}
+
+/** Customers quote ids of many kinds: one field finds them all. */
+function Search() {
+  const { query, route, path } = useLocation();
+  const initial = path === FIND ? (query.text ?? '') : '';
+  const find = (text: string) => text && route(`${FIND}?text=${encodeURIComponent(text)}`);
+  const field = { label: 'Find', type: 'search', placeholder: 'any id, e-mail or key' } as const;
+  return <FindForm key={initial} field={field} initial={initial} button="Find" onFind={find} />;
+}
+
+const FIND = '/operator/find';
+
+function Count({ of }: { of: number }) {
+  if (of === 0) return null;
+  return (
+    <span class="figures ml-1.5 bg-tungsten px-1.5 text-sm text-on-tungsten">
+      {of}
+      <span class="sr-only"> waiting</span>
+    </span>
   );
 }
 

@@ -2,6 +2,7 @@ import type { FunctionComponent } from 'preact';
 import { useLocation } from 'preact-iso';
 import { NotFound } from '../not-found/not-found.tsx';
 import { AccountPage } from './account.tsx';
+import { FindPage } from './find.tsx';
 import { AccountsPage, ActionsPage, AuditPage, CommandsPage } from './lists.tsx';
 import { OrderPage, OrdersPage } from './orders.tsx';
 import { OverviewPage } from './overview.tsx';
@@ -17,6 +18,7 @@ type OnePage = FunctionComponent<{ id: string }>;
 /** List and item pages, by path below /operator. */
 const PAGES = new Map<string, [list: FunctionComponent, one?: OnePage]>([
   ['', [OverviewPage]],
+  ['find', [FindPage]],
   ['tasks', [TasksPage, TaskPage]],
   ['reviews', [ReviewsPage]],
   ['reports', [ReportsPage, ReportPage]],

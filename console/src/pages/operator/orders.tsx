@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { About } from '../../../../server/src/site/about.ts';
 import { useList, useLoad } from '../../load.ts';
@@ -6,7 +5,7 @@ import type { Item, Result } from '../../site-api.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Link } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
-import { Switch } from '../../ui/form/controls.tsx';
+import { Segments } from '../../ui/form/controls.tsx';
 import { Credits, DateTime, Money, RelativeTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { Cell, type Column, column, mono, numbers, TableCard } from '../../ui/table.tsx';
@@ -16,25 +15,34 @@ import type { Change } from './verb-dialog.tsx';
 type OrderRow = Item<'GET /console/api/operator/verbs/orders/list'>;
 type Order = Result<'GET /console/api/operator/verbs/orders/show'>;
 
-/** Customers' orders; `?account=` filters by account. */
+/** Customers' orders; `?account=`, `?state=` and `?disputed=yes` filter them. */
 export function OrdersPage() {
-  const { account = '' } = useLocation().query;
-  const [disputed, setDisputed] = useState(false);
-  const query = { account, disputed: disputed && !account ? 'yes' : '' };
+  const { query: asked, route } = useLocation();
+  const { account = '', state = '', disputed = '' } = asked;
+  const query = account ? { account } : { state, disputed };
   return (
     <ListPage
       title="Orders"
       lead={`${account ? `Orders of ${account}.` : 'What customers bought.'} ${modeOf(useLoad('/console/api/site').data)}`}
       actions={<AskButton change={FIND}>Find a payment</AskButton>}
       list={useList('/console/api/operator/verbs/orders/list', { query })}
-      empty={<Empty title={disputed ? 'No order is disputed' : 'No orders yet'} />}
+      empty={<Empty title={disputed || state ? 'No such order' : 'No orders yet'} />}
       columns={COLUMNS}
       keyOf={(order) => order.order_id}
     >
-      {!account && <Switch label="Only disputes" checked={disputed} onChange={setDisputed} />}
+      {!account && (
+        <Segments
+          label="Show"
+          choices={VIEWS}
+          value={disputed ? 'disputed=yes' : state && `state=${state}`}
+          onChange={(view) => route(`/operator/orders${view && `?${view}`}`)}
+        />
+      )}
     </ListPage>
   );
 }
+
+const VIEWS = { '': 'All', 'state=mismatched': 'Mismatched', 'disputed=yes': 'Disputed' };
 
 function modeOf(site: Pick<About, 'billing' | 'is_test'> | undefined): string {
   if (!site?.billing) return '';
@@ -104,7 +112,8 @@ function Details({ order }: { order: Order }) {
     { name: 'Credits', value: <Credits value={order.credits} /> },
     { name: 'Credits booked', value: <Credits value={order.booked} /> },
     { name: 'Created', value: <DateTime at={order.created_at} /> },
-    { name: 'Settled', value: order.settled_at ? <DateTime at={order.settled_at} /> : 'not yet' },
+    { name: 'Paid at', value: order.paid_at ? <DateTime at={order.paid_at} /> : 'not paid' },
+    { name: 'Last asked Stripe', value: order.settled_at && <DateTime at={order.settled_at} /> },
     { name: 'Failure', value: order.failure },
     { name: 'At Stripe', value: order.stripe_id ?? 'not opened', mono: true },
     { name: 'Receipt', value: receipt && <Link href={receipt}>Receipt</Link> },

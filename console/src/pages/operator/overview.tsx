@@ -1,17 +1,16 @@
 import { useMemo } from 'preact/hooks';
 import { useEvery, useLoad } from '../../load.ts';
 import type { Result } from '../../site-api.ts';
-import { Badge } from '../../ui/badge.tsx';
-import { Link } from '../../ui/button.tsx';
 import { Card, Figure } from '../../ui/card.tsx';
 import { Chart } from '../../ui/chart/chart.tsx';
-import { formatNumber } from '../../ui/format.tsx';
+import { formatNumber, Money } from '../../ui/format.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, column, numbers, Table } from '../../ui/table.tsx';
-import { Costs } from './costs.tsx';
+import { Amount, Costs } from './costs.tsx';
+import { Decisions } from './decisions.tsx';
 import { CREDITS, duration, OperatorPage } from './frame.tsx';
 
-type Figures = Result<'GET /console/api/operator/figures'>['now'];
+type Shown = Result<'GET /console/api/operator/figures'>;
 
 const REFRESH_MS = 30_000;
 
@@ -19,10 +18,15 @@ export function OverviewPage() {
   const figures = useLoad('/console/api/operator/figures');
   useEvery(REFRESH_MS, figures.reload);
   return (
-    <OperatorPage title="Operator" lead="What the service is doing, and what needs your decision.">
+    <OperatorPage
+      title="Operator"
+      lead="What needs your decision, today's money, and what the service is doing."
+    >
+      <Decisions />
       <Load from={figures} skeleton={<Skeleton lines={12} />}>
-        {({ now, minutes }) => (
+        {({ now, today, minutes }) => (
           <>
+            <Today today={today} />
             <Now now={now} />
             <Charts minutes={minutes} />
           </>
@@ -37,70 +41,72 @@ function total(rows: { tasks: number }[]): number {
   return rows.reduce((sum, { tasks }) => sum + tasks, 0);
 }
 
-function oldest(rows: { oldest_seconds: number }[]): string | undefined {
+function ageOf(rows: { oldest_seconds: number }[]): string {
   const most = Math.max(0, ...rows.map((row) => row.oldest_seconds));
-  return rows.length === 0 ? undefined : `oldest ${duration(most)}`;
+  return rows.length === 0 ? '' : `, the oldest for ${duration(most)}`;
 }
 
-function Now({ now }: { now: Figures }) {
-  const orphans = now.orphans.reduce((sum, { jobs }) => sum + jobs, 0);
+function Today({ today: { sold, costs } }: Pick<Shown, 'today'>) {
   return (
-    <>
+    <Card title="Today" note="By UTC. Costs are those of the tasks of today that have ended.">
       <div class="grid grid-cols-2 gap-6 lg:grid-cols-4">
-        <Figure name="Held tasks" note={oldest(now.held)}>
-          {formatNumber(total(now.held))}
-        </Figure>
-        <Figure name="Due tasks" note={oldest(now.due)}>
-          {formatNumber(total(now.due))}
-        </Figure>
-        <Figure name="Live tasks">{formatNumber(total(now.live))}</Figure>
-        <Figure name="Orphan jobs">{formatNumber(orphans)}</Figure>
-      </div>
-      {now.closed.length > 0 && <Closed closed={now.closed} />}
-      <Card title="Live tasks by phase">
-        {now.live.length === 0 ? (
-          <p class="text-dim">No task is under way.</p>
-        ) : (
-          <Table
-            caption="Live tasks by phase"
-            rows={now.live}
-            keyOf={({ phase }) => phase}
-            columns={LIVE}
-          />
-        )}
-      </Card>
-    </>
-  );
-}
-
-function Closed({ closed }: Pick<Figures, 'closed'>) {
-  return (
-    <Card title="Closed now">
-      <ul class="grid gap-2">
-        {closed.map(({ subject, cause, seconds }) => (
-          <li key={`${subject} ${cause}`} class="flex flex-wrap gap-4">
-            <Badge tone="bad">{subject}</Badge>
-            <span class="text-dim">
-              {cause}, for {duration(seconds)}
-            </span>
-          </li>
+        {sold.length === 0 && <Figure name="Sold">nothing</Figure>}
+        {sold.map(({ currency, mode, price, orders }) => (
+          <Figure
+            key={`${currency} ${mode}`}
+            name={mode === 'test' ? 'Sold in test mode' : 'Sold'}
+            note={`${formatNumber(orders)} orders, before taxes`}
+          >
+            <Money minor={price} currency={currency} />
+          </Figure>
         ))}
-      </ul>
-      <p class="mt-4">
-        <Link href="/operator/providers">Open Providers</Link>
-      </p>
+        {costs.map((row) => (
+          <Figure
+            key={row.currency}
+            name="Cost"
+            note={
+              <>
+                {formatNumber(row.credits)} credits used, margin{' '}
+                <Amount amount={row.margin} currency={row.currency} />
+              </>
+            }
+          >
+            <Amount amount={row.cost} currency={row.currency} />
+          </Figure>
+        ))}
+      </div>
     </Card>
   );
 }
 
-const LIVE: Column<Figures['live'][number]>[] = [
+function Now({ now }: Pick<Shown, 'now'>) {
+  return (
+    <Card
+      title="Live tasks"
+      note={`${formatNumber(total(now.due))} of them are due${ageOf(now.due)}.`}
+    >
+      {now.live.length === 0 ? (
+        <p class="text-dim">No task is under way.</p>
+      ) : (
+        <Table
+          caption="Live tasks by phase"
+          rows={now.live}
+          keyOf={({ phase }) => phase}
+          columns={LIVE}
+        />
+      )}
+    </Card>
+  );
+}
+
+const LIVE: Column<Shown['now']['live'][number]>[] = [
   column('Phase', ({ phase }) => phase),
   numbers('Tasks', ({ tasks }) => formatNumber(tasks)),
   CREDITS,
   numbers('Longest in phase', (row) => duration(row.oldest_seconds)),
 ];
 
-type Minute = Result<'GET /console/api/operator/figures'>['minutes'][number];
+type Minute = Shown['minutes'][number];
 
 interface Plot {
   title: string;

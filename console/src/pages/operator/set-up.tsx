@@ -17,7 +17,9 @@ const TONES = { ok: 'good', 'to do': 'bad', 'not checked': 'neutral' } as const;
 export function SetUpPage() {
   const loaded = useLoad('/console/api/operator/set-up');
   useEffect(() => {
-    void visit(loaded.data).then((isFromOutside) => isFromOutside && loaded.reload());
+    void visit(loaded.data).then((isFromOutside) => {
+      if (isFromOutside) return loaded.reload();
+    });
   }, [loaded.data !== undefined]);
   return (
     <OperatorPage

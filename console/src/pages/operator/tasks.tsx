@@ -12,7 +12,7 @@ import { submitting } from '../../ui/form/sending.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { type Column, column } from '../../ui/table.tsx';
-import { ACCOUNT, CREDITS, FindForm, ListPage, PROVIDER, TASK } from './frame.tsx';
+import { ACCOUNT, CREDITS, ListPage, PROVIDER, TASK } from './frame.tsx';
 import { VerbDialog } from './verb-dialog.tsx';
 
 type Held = Result<'GET /console/api/operator/held'>;
@@ -28,7 +28,7 @@ const VIEWS = [
 
 /** Tasks, held ones first; `?account=` filters by account. */
 export function TasksPage() {
-  const { query, route } = useLocation();
+  const { query } = useLocation();
   const account = query.account ?? '';
   const view = VIEWS.find(({ id }) => id === query.view) ?? VIEWS[account === '' ? 0 : 4];
   const isHeld = view.id === 'held';
@@ -36,13 +36,6 @@ export function TasksPage() {
     <ListPage
       title="Tasks"
       lead={account && `Tasks of ${account}`}
-      actions={
-        <FindForm
-          field={{ label: 'Task', placeholder: 'task_…' }}
-          button="Open"
-          onFind={(id) => id && route(`/operator/tasks/${encodeURIComponent(id)}`)}
-        />
-      }
       list={useList('/console/api/operator/verbs/tasks/list', {
         query: { ...view.query, account },
       })}

@@ -4,10 +4,10 @@ import { text } from 'node:stream/consumers';
 import { newId } from '../../kernel/ids.ts';
 import { tryMailServer } from '../../mail/mailer.ts';
 import type { HostedProvider } from '../../providers/provider.ts';
-import { type Check, notChecked, type SetUp, toDo } from './set-up.ts';
+import { CERTIFICATE_DAYS } from '../decisions.ts';
+import { type Check, type SetUp, toDo } from './set-up.ts';
 
 const DAY_MS = 86_400_000;
-const MIN_CERTIFICATE_DAYS = 30;
 
 export const OUTSIDE_CHECKS: Check[] = [
   {
@@ -51,7 +51,7 @@ export const OUTSIDE_CHECKS: Check[] = [
       if (!signing.given) return 'signed with a certificate that the service renews itself';
       const { expiresAt } = signing.given;
       const found = `the certificate is valid until ${expiresAt.toISOString().slice(0, 10)}`;
-      if (expiresAt.getTime() - now() > MIN_CERTIFICATE_DAYS * DAY_MS) return found;
+      if (expiresAt.getTime() - now() > CERTIFICATE_DAYS * DAY_MS) return found;
       return toDo(found, 'Set CONTENT_CREDENTIALS_CERT to a new one.');
     },
   },

@@ -29,6 +29,7 @@ export const NOUNS = {
   costs: async () => (await import('./costs.ts')).COSTS,
   creates: async () => (await import('./providers.ts')).CREATES,
   actions: async () => (await import('./actions.ts')).ACTIONS,
+  find: async () => (await import('./find.ts')).FIND,
   doctor: async () => (await import('./doctor.ts')).DOCTOR,
   verify: async () => (await import('./verify.ts')).VERIFY,
   audit: async () => (await import('./upkeep.ts')).AUDIT,

@@ -14,6 +14,8 @@ export interface OperatorDeps {
   /** This process's activity in the last two hours. */
   recent: RecentMinutes;
   openSetUp(): Promise<SetUp>;
+  /** When the operator's certificate of the Content Credentials ends. */
+  certificateEnd?: Date | undefined;
   /** The provider that gets new tasks. */
   providerName: string;
   /** This process's configured providers, by name. */

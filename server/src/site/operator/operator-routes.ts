@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { findAccount, withEmails } from '../../accounts/accounts.ts';
 import { listKeys } from '../../accounts/api-keys.ts';
+import { soldToday } from '../../billing/credit-order.ts';
 import { describeMovement, offersOf, orderIdOf } from '../../billing/movement-words.ts';
 import { readCatalog } from '../../catalog/stored-models.ts';
 import type { Database, Queryable } from '../../database/database.ts';
@@ -9,6 +10,7 @@ import { readOverview } from '../../ledger/overview.ts';
 import { movementPage } from '../../ledger/statement.ts';
 import { listActions } from '../../operator/actions.ts';
 import { listAudits } from '../../operator/audit-runs.ts';
+import { readDecisions } from '../../operator/decisions.ts';
 import { COST_GROUPS } from '../../operator/listings/costs.ts';
 import { readFigures } from '../../operator/listings/figures.ts';
 import { recentAttempts } from '../../operator/listings/recent-attempts.ts';
@@ -70,8 +72,15 @@ async function routesOfModels(db: Queryable, providerName: string) {
 export const OPERATOR_ROUTES = [
   ...VERB_ROUTES,
   operatorRead('/figures', {}, async ({ db, recent }) => {
-    const { live, held, orphans, closed, due } = await readFigures(db);
-    return { now: { live, held, orphans, closed, due }, minutes: recent.list() };
+    const [{ live, closed, due }, sold, costs] = await Promise.all([
+      readFigures(db),
+      soldToday(db),
+      readCosts(db, { per: 'day', days: 1, ...COSTS_ON_PAGE }),
+    ]);
+    return { now: { live, closed, due }, today: { sold, costs }, minutes: recent.list() };
+  }),
+  operatorRead('/decisions', {}, async ({ db, certificateEnd }) => {
+    return { items: await readDecisions(db, certificateEnd), next: null };
   }),
   operatorRead('/providers', {}, async ({ db, providers, providerName }) => ({
     items: (await listProviders(db)).map((row) => ({

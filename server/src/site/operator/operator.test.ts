@@ -51,7 +51,7 @@ function routes(): { method: 'GET' | 'POST'; url: string }[] {
 test('no route exists for customers', async () => {
   const customer = await website.signIn({ credits: 10 });
   const all = routes();
-  assert.equal(all.length, 13);
+  assert.equal(all.length, 15);
   for (const { method, url } of all) {
     assert.ok(url.startsWith(`${API}/`), url);
     const send = (visitor: TestVisitor) =>
@@ -289,4 +289,88 @@ test('help shows the fields of a verb, and refusals name them as they were given
   const given = { reason, account: 'acc_x', credits: 0.5, kind: 'paid', reference: 'r' };
   const { body } = await operator.write(pathOf('credits grant'), given);
   assert.match(body.error.message, new RegExp(`^Credits ${bound}`));
+});
+
+test('whatever a customer quotes is found by exact match, with its owner and its page', async () => {
+  const { db } = website.database;
+  const customer = await website.signIn({ credits: 1000 });
+  const key = 'ord_4711:a-b';
+  const made = (await customer.create({ prompt: 'A lighthouse', duration: 5 }, key)).body;
+  const [task = ''] = [made.id];
+  const { held, attempt } = await makeHeldTask(fixture);
+  const order = 'ord_0VbgKjvYmaxrCkhwyKXQrLqI';
+  await sql(
+    db,
+    `insert into offers (id, kind, name, credits, price, currency)
+     values ('pack', 'pack', 'Pack', 1, 100, 'usd')`,
+  );
+  await sql(
+    db,
+    `insert into orders (id, account_id, kind, offer_id, credits, price, currency, stripe_mode,
+       stripe_id, stripe_payment, dispute)
+     values ($1, $2, 'pack', 'pack', 1, 100, 'usd', 'live', 'cs_1', 'pi_1', 'needs_response')`,
+    [order, customer.accountId],
+  );
+  const found = async (text: string) => {
+    const query = new URLSearchParams({ text });
+    const { status, body } = await operator.get(`${pathOf('find')}?${query}`);
+    assert.equal(status, 200, text);
+    return body.found.map((row: Record<string, string>) => [row.what, row.email, row.page]);
+  };
+  const { email, accountId } = customer;
+  const ofAccount = ['account', email, `/operator/accounts/${accountId}`];
+  const ofOrder = ['order', email, `/operator/orders/${order}`];
+  const holder = (await operator.get(`${pathOf('tasks show')}?id=${held.id}`)).body.email;
+  const cases: [string, string[]?][] = [
+    [accountId, ofAccount],
+    [email.toUpperCase(), ofAccount],
+    [task, ['task', email, `/operator/tasks/${task}`]],
+    [key, ['Idempotency-Key', email, `/operator/tasks/${task}`]],
+    [attempt.id, ['attempt', holder, `/operator/tasks/${held.id}`]],
+    [order, ofOrder],
+    ['cs_1', ofOrder],
+    ['pi_1', ofOrder],
+    ['pi_'],
+    ['%'],
+    ["' or true --"],
+    ['req_0VbgKjvYmaxrCkhwyKXQrLqI'],
+    ['\ud800'],
+  ];
+  for (const [text, expected] of cases) {
+    assert.deepEqual(await found(text), expected ? [expected] : [], text);
+  }
+  assertError(await operator.get(`${pathOf('find')}?text=${'x'.repeat(301)}`), 'invalid_request');
+  assertError(await operator.get(pathOf('find')), 'invalid_request');
+  assertError(await customer.get(`${pathOf('find')}?text=${task}`), 'not_found');
+});
+
+test('what needs a decision is counted, and gone once it is decided', async () => {
+  const { db } = website.database;
+  const counts = async () => {
+    const { items } = (await operator.get(`${API}/decisions`)).body;
+    return new Map(items.map((one: Record<string, unknown>) => [one.what, [one.count, one.first]]));
+  };
+  const before = await counts();
+  const { held } = await makeHeldTask(fixture);
+  const [, first] = (before.get('held') as [number, string] | undefined) ?? [0, held.id];
+  const { accountId } = await website.signIn();
+  await sql(
+    db,
+    `insert into webhook_endpoints (id, account_id, url, events, secret, failing_since)
+     values ('we_x', $1, 'https://x.example', '{}', 's', clock_now() - interval '2 hours')`,
+    [accountId],
+  );
+  await sql(
+    db,
+    `insert into routes (model, choice, steps)
+     values ('video-2.0', 'order', '[{"connection": "gone"}]')`,
+  );
+  const after = await counts();
+  const [held1 = 0] = (before.get('held') as [number] | undefined) ?? [];
+  assert.deepEqual(after.get('held'), [held1 + 1, first]);
+  assert.deepEqual(after.get('webhooks'), [1, accountId]);
+  assert.deepEqual(after.get('route'), [1, 'video-2.0']);
+  assert.deepEqual(after.get('disputed'), [1, 'ord_0VbgKjvYmaxrCkhwyKXQrLqI']);
+  await changed(operator, 'reconcile', { id: held.id, failed: true });
+  assert.equal((await counts()).get('held')?.toString(), before.get('held')?.toString());
 });

@@ -107,6 +107,7 @@ type ReadBy<Name extends VerbName> = {
 export type VerbReads =
   | ReadBy<'accounts list'>
   | ReadBy<'actions list'>
+  | ReadBy<'find'>
   | ReadBy<'orders list'>
   | ReadBy<'orders show'>
   | ReadBy<'orphans list'>

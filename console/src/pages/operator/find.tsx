@@ -1,0 +1,43 @@
+import { useEffect } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { useLoad } from '../../load.ts';
+import type { Result } from '../../site-api.ts';
+import { Empty, Load } from '../../ui/states.tsx';
+import { type Column, column, prose, TableCard } from '../../ui/table.tsx';
+import { Id, OperatorPage, Recorded } from './frame.tsx';
+
+type Found = Result<'GET /console/api/operator/verbs/find'>['found'][number];
+
+/** What `?text=` is; a single thing with a page is opened at once. */
+export function FindPage() {
+  const { query, route } = useLocation();
+  const text = query.text ?? '';
+  const loaded = useLoad('/console/api/operator/verbs/find', { query: { text } });
+  const [only, another] = loaded.data?.found ?? [];
+  useEffect(() => {
+    if (only?.page && !another) route(only.page, true);
+  }, [only]);
+  return (
+    <OperatorPage title="Find" lead={<span class="break-all">{text}</span>}>
+      <Load from={loaded}>
+        {({ found }) =>
+          found.length === 0 ? (
+            <Empty title="Nothing has this id">
+              Only whole ids and addresses are found. Ids of requests (req_…) are in the log alone.
+            </Empty>
+          ) : (
+            <TableCard title="Found" rows={found} keyOf={keyOf} columns={COLUMNS} />
+          )
+        }
+      </Load>
+    </OperatorPage>
+  );
+}
+
+const keyOf = ({ what, id, account_id: account }: Found) => `${what} ${id} ${account}`;
+
+const COLUMNS: Column<Found>[] = [
+  column('What', ({ what }) => what),
+  prose('Where', ({ page, id }) => (page ? <Id href={page} id={id} /> : id)),
+  prose('Whose', ({ email, account_id: id }) => email ?? <Recorded value={id} />),
+];

@@ -23,8 +23,6 @@ const PAUSES = [
   { at: 'after local_job_add', task: 'same', always: true },
   { at: 'before object_register', task: 'same', always: false },
   { at: 'after object_register', task: 'same', always: false },
-  { at: 'before object_register_outputs', task: 'same', always: false },
-  { at: 'after object_register_outputs', task: 'same', always: false },
   { at: 'before local_job_finish', task: 'same', always: false },
 ] as const;
 

@@ -83,6 +83,12 @@ test('a picture is uploaded, a video is made from it, and it plays, also after a
   await page.getByRole('button', { name: 'Delete the file', exact: true }).click();
   await page.getByText('The file is deleted.').waitFor();
   await page.getByText('96 × 54').waitFor({ state: 'detached' });
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.getByRole('button', { name: 'Copy as a link' }).click();
+  await page.goto(await page.evaluate(() => navigator.clipboard.readText()));
+  await page.getByText('A link has filled in this form.').waitFor();
+  assert.equal(await page.getByLabel('Prompt').inputValue(), 'It begins to move');
+  assert.equal(await page.getByText('Left out').count(), 0);
 });
 
 test('a request whose response was lost is sent again with its key, and paid once', async () => {
@@ -142,6 +148,7 @@ test('variations are priced together, and each is sent once with its own key, or
   await count.selectOption('3');
   await generate(page).click();
   await page.getByRole('tab', { name: 'A lighthouse at dawn' }).nth(2).waitFor();
+  await page.waitForFunction(() => / videos in progress/.test(document.title));
   const made = await tasksOf(accountId);
   assert.deepEqual(made.map(({ request }) => request.seed).sort(), [0, 1, 4294967295, undefined]);
   await compareInNewTab(await page.context().newPage());

@@ -36,7 +36,7 @@ export function Toasts() {
   return (
     <div
       role="status"
-      class="pointer-events-none fixed inset-x-4 bottom-20 z-50 grid justify-items-end gap-2 sm:right-8 sm:bottom-8 sm:left-auto"
+      class="pointer-events-none fixed inset-x-4 bottom-20 z-50 grid justify-items-end gap-2 sm:right-8 sm:bottom-8 sm:left-auto max-lg:in-[:has(.sticks)]:bottom-48!"
     >
       {shown.map(({ id, text, tone }) => (
         <p

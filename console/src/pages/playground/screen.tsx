@@ -28,7 +28,8 @@ export function Screen({ tasks, shown, onShow, uses }: ScreenProps) {
   useEffect(() => {
     if (known && known.status !== task?.status) void reload();
   }, [task?.status]);
-  const other = items?.find((item) => item.id !== id)?.id;
+  const others = items?.filter((item) => item.id !== id) ?? [];
+  const other = (others.find((item) => item.video_url) ?? others[0])?.id;
   if (unread && !items) return <ErrorState error={unread} retry={() => void reload()} />;
   if (items?.length === 0 && id === undefined) return NONE;
   return (

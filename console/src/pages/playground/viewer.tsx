@@ -3,6 +3,7 @@ import type { VideoItem } from '../../../../server/src/site/tasks/gallery.ts';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import type { ApiFailure } from '../../api.ts';
 import { useEvery } from '../../load.ts';
+import { fileNameOf } from '../../task.ts';
 import { Badge, Status, TestMark } from '../../ui/badge.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Credits } from '../../ui/format.tsx';
@@ -37,7 +38,7 @@ export function Viewer({ task, error, onCompare, ...uses }: ViewerProps) {
       <p class="line-clamp-2 text-dim">{task.prompt}</p>
       <div class="flex flex-wrap items-center gap-2.5">
         {task.video_url && (
-          <ButtonLink icon="download" href={task.video_url} download={`${task.id}.mp4`}>
+          <ButtonLink icon="download" href={task.video_url} download={fileNameOf(task)}>
             Download
           </ButtonLink>
         )}

@@ -2,7 +2,7 @@ import { useRoute } from 'preact-iso';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import { api } from '../../api.ts';
 import { isMissing } from '../../load.ts';
-import { useTask } from '../../task.ts';
+import { fileNameOf, useTask } from '../../task.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { confirm } from '../../ui/form/form-dialog.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -34,7 +34,7 @@ export default function VideoPage() {
         <>
           {data && <EndButtons task={data} onChange={loaded.reload} />}
           {data && data.video_url !== null && (
-            <ButtonLink icon="download" href={data.video_url} download={`${data.id}.mp4`}>
+            <ButtonLink icon="download" href={data.video_url} download={fileNameOf(data)}>
               Download
             </ButtonLink>
           )}

@@ -12,7 +12,16 @@ export interface Question {
 /** The service responded, but not with a verdict: the message says with what. */
 export class NoVerdict extends Error {
   override name = 'NoVerdict';
+  /** Whether it refused this question, such as its picture: others may get a verdict. */
+  readonly isOfQuestion: boolean;
+
+  constructor(message: string, isOfQuestion = false) {
+    super(message);
+    this.isOfQuestion = isOfQuestion;
+  }
 }
+
+const REFUSES_QUESTION = [400, 413, 415, 422];
 
 /** @throws NoVerdict; OutboundError when no response came */
 export type Ask = (question: Question) => Promise<Judgement>;
@@ -55,7 +64,9 @@ export async function postJson(
     deadlineSeconds: service.timeoutSeconds,
     keptBytes: MAX_RESPONSE_BYTES,
   });
-  if (status < 200 || status > 299) throw new NoVerdict(`HTTP ${status}`);
+  if (status < 200 || status > 299) {
+    throw new NoVerdict(`HTTP ${status}`, REFUSES_QUESTION.includes(status));
+  }
   try {
     return JSON.parse(start);
   } catch {

@@ -264,6 +264,14 @@ test('a service that failed three times in a row is left alone, and waiting task
     assert.equal(await submitTask(deps, task), 'postponed');
   }
   assert.equal(received.length, 3);
+  await sql(db, 'delete from provider_outages');
+  says(saying({ error: 'unreadable picture' }, 400));
+  for (let i = 0; i < 5; i += 1) {
+    const { task } = await makeSubmittingTask(fixture);
+    assert.equal(await submitTask(deps, task), 'postponed', 'one bad request closes nothing');
+  }
+  assert.equal(received.length, 8);
+  says(saying('', 503));
   const { task } = await makeSubmittingTask(fixture);
   await announce(db, task.id);
   await sql(db, `update tasks set refused_at = clock_now() - interval '1 hour' where id = $1`, [
@@ -293,6 +301,25 @@ test('a list of words denies without asking, and the stricter of list and servic
   assert.deepEqual(await at('A lighthouse', ALLOW), review);
   const deny = { verdict: 'deny', source: 'service', reason: 'no weapons.' };
   assert.deepEqual(await at('A lighthouse', DENY), deny);
+});
+
+test('a flagged prompt is denied although the service can not read the picture beside it', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  const size = { width: 1, height: 1, durationSeconds: null };
+  const picture = { field: 'image_url', entry: null, objectId: 'obj', mediaType: 'image/png' };
+  task.inputs = [{ ...picture, ...size, role: 'first_frame' }];
+  says((response) => {
+    const isPicture = received.at(-1)?.body.includes('image_url');
+    const flagged = saying({ results: [{ flagged: true, categories: { violence: true } }] });
+    return (isPicture ? saying('', 400) : flagged)(response);
+  });
+  const deps = stepDeps({ onFailure: 'open' }, { kind: 'moderations' });
+  assert.notEqual(await deps.moderation?.admit(task), 'admitted');
+  assert.deepEqual(await verdictOf(task), {
+    verdict: 'deny',
+    source: 'service',
+    reason: 'violence',
+  });
 });
 
 test('the adapter for /v1/moderations asks for the prompt and each picture, and denies what is flagged', async () => {

@@ -148,15 +148,18 @@ async function answerTo(
 ): Promise<Judgement | Closed> {
   const { id: task } = question.task;
   const observe = (outcome: SubmitOutcome) => breaker.observe(MODERATION, outcome, false);
+  const works: SubmitOutcome = { kind: 'accepted', jobId: task };
   try {
     const answer = await ask(question);
-    await observe({ kind: 'accepted', jobId: task });
+    await observe(works);
     return answer;
   } catch (error) {
     if (!(error instanceof NoVerdict || error instanceof OutboundError)) throw error;
     const { message: cause } = error;
     log.warn({ task, cause }, 'a task could not be moderated');
-    await observe({ kind: 'not_sent', cause });
+    // Otherwise one customer could close it for all with requests that it can't read.
+    const responds = error instanceof NoVerdict && error.isOfQuestion;
+    await observe(responds ? works : { kind: 'not_sent', cause });
     return { by: 'outage', seconds: RETRY_SECONDS };
   }
 }

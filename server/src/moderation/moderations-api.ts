@@ -22,12 +22,19 @@ export function askModerations(deps: AskDeps): Ask {
   const headers = secret === undefined ? {} : { authorization: `Bearer ${secret}` };
   return async (question) => {
     const inputs = [question.task.request.prompt, ...(sendsImages ? picturesOf(question) : [])];
-    const flags = await Promise.all(
+    const answers = await Promise.allSettled(
       inputs.map((input) => flagsOf(deps, question, { headers, input })),
     );
-    const flagged = flags.flatMap((found) => found ?? []);
-    if (flags.every((found) => found === undefined)) return { verdict: 'allow' };
-    return { verdict: 'deny', reason: [...new Set(flagged)].join(', ') || null };
+    const flags = answers.flatMap((one) =>
+      one.status === 'fulfilled' && one.value ? [one.value] : [],
+    );
+    // Also while another part, such as a picture that the service can't read, has no verdict.
+    if (flags.length > 0) {
+      return { verdict: 'deny', reason: [...new Set(flags.flat())].join(', ') || null };
+    }
+    const failed = answers.find((one) => one.status === 'rejected');
+    if (failed) throw failed.reason;
+    return { verdict: 'allow' };
   };
 }
 

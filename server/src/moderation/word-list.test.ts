@@ -27,6 +27,8 @@ const PROMPTS: [prompt: string, expected: string | undefined][] = [
   ['acb', undefined],
   ['他拿着武器走路', 'deny 7'],
   ['bo\u200bmb', 'deny 2'],
+  ['bo\ufe0fm\u034fb', 'deny 2'],
+  ['bo\u3164mb', 'deny 2'],
   ['ｂｏｍｂ', 'deny 2'],
   ['*bomb*', 'deny 2'],
   ['STRAßE', 'review 8'],

@@ -33,7 +33,7 @@ const WORDS_OF_PATTERN = /[\p{L}\p{M}\p{N}*]+/gu;
 function plain(text: string): string {
   return text
     .normalize('NFKC')
-    .replace(/\p{Cf}/gu, '')
+    .replace(/[\p{Cf}\p{DI}]/gu, '')
     .toLowerCase();
 }
 

@@ -103,8 +103,13 @@ test('a pause ends after a day, or when an operator ends it, and earlier refusal
   assert.equal((await customer.create(BODY)).status, 503);
   await freezeClock(db, 60 + 24 * HOUR);
   assert.equal((await customer.create(BODY)).status, 202);
+  await freezeClock(db, 60 + 25 * HOUR);
+  await refuse(LIMIT);
   await freezeClock(db, -30 * 24 * HOUR);
   assert.equal((await customer.create(BODY)).status, 202, 'the clock was set back');
+  assert.deepEqual(await pauseAccounts(), [], 'those refusals are not of the last hour');
+  await refuse(LIMIT);
+  assert.equal((await pauseAccounts()).length, 2, 'new ones count');
 });
 
 test('refusals of over an hour, of test keys, of operators and of reviews nobody decided don’t count', async () => {

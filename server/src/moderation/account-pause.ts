@@ -14,9 +14,12 @@ import { REFUSED_LATELY, tasksOf } from '../tasks/task-sql.ts';
 
 const PAUSE_HOURS = 24;
 
-/** SQL: whether the row `p` pauses its account now. A longer time is from before the clock was set back. */
-const IS_PAUSED = `(p.paused_until > clock_now()
-     and p.paused_until <= clock_now() + interval '${PAUSE_HOURS} hours 1 second')`;
+/** SQL: whether a pause can be that long. If not, it is from before the clock was set back. */
+const isPossible = (until: string) =>
+  `${until} <= clock_now() + interval '${PAUSE_HOURS} hours 1 second'`;
+
+/** SQL: whether the row `p` pauses its account now. */
+const IS_PAUSED = `(p.paused_until > clock_now() and ${isPossible('p.paused_until')})`;
 
 /** How long the caller of a create is paused, which the statement that admits it reads. */
 export interface CallerPause {
@@ -38,6 +41,7 @@ const pauseRefused = query<[limit: number, exempt: string[]], { account_id: stri
    select refused.account_id, clock_now() + interval '${PAUSE_HOURS} hours'
    from ${REFUSED_LATELY} refused
      left join account_pauses earlier on earlier.account_id = refused.account_id
+       and ${isPossible('earlier.paused_until')}
    where refused.at > coalesce(earlier.paused_until, '-infinity')
      and refused.account_id <> all($2)
      and not exists (select from moderation_verdicts v

@@ -29,6 +29,9 @@ test('processes share the certificate that one of them made, and its successor',
   assert.equal(signing().size, 1);
   assert.ok(!signing().has(first ?? ''));
   assert.equal((await allCertificates(db)).length, 2, 'the first one still verifies');
+  nowMs = NOW;
+  const { current } = await open();
+  assert.equal(current().fingerprint, first, 'after a clock was ahead for a time');
 });
 
 test('a given certificate is known to `verify`, without its key', async () => {

@@ -1,6 +1,6 @@
 import { type Database, query, statement } from '../database/database.ts';
 import { report } from '../telemetry/reports.ts';
-import { readCertificate, type SigningCertificate } from './certificate.ts';
+import { certificatesIn, readCertificate, type SigningCertificate } from './certificate.ts';
 import { makeCertificate } from './make-certificate.ts';
 
 /** How long a made certificate is valid. Credentials without a time stamp expire with it. */
@@ -11,7 +11,7 @@ const REPLACED_YEARS = 5;
 const readMade = query<[], { chain: string; private_key: string; made: number; expires_at: Date }>(
   'certificate_made',
   `select chain, private_key, made, expires_at from signing_certificates
-   where made is not null order by made desc limit 1`,
+   where made is not null order by made desc`,
 );
 
 /** PEM of all certificates that ever signed here. */
@@ -52,14 +52,17 @@ export async function openCertificate(options: {
 export const CERTIFICATE_SECONDS = 600;
 
 async function readOrMake(db: Database, now: Date): Promise<SigningCertificate> {
-  const [newest] = await readMade(db);
-  if (newest && newest.expires_at > inYears(now, REPLACED_YEARS)) {
-    return readCertificate({ chain: newest.chain, privateKey: newest.private_key }, now);
-  }
+  const made = await readMade(db);
+  // One that was made while a clock was ahead may not have begun.
+  const fit = made.find(({ chain, expires_at: end }) => {
+    const [own] = certificatesIn(chain);
+    return own && own.validFromDate <= now && end > inYears(now, REPLACED_YEARS);
+  });
+  if (fit) return readCertificate({ chain: fit.chain, privateKey: fit.private_key }, now);
   // Clocks of other machines may be behind.
-  const made = makeCertificate(new Date(now.getTime() - DAY_MS), inYears(now, VALID_YEARS));
-  const number = (newest?.made ?? 0) + 1;
-  await insert(db, readCertificate(made, now), { privateKey: made.privateKey, made: number });
+  const files = makeCertificate(new Date(now.getTime() - DAY_MS), inYears(now, VALID_YEARS));
+  const number = (made[0]?.made ?? 0) + 1;
+  await insert(db, readCertificate(files, now), { privateKey: files.privateKey, made: number });
   return readOrMake(db, now);
 }
 

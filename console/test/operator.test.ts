@@ -38,13 +38,16 @@ test('an operator decides a held task, and sees the record of it', async () => {
   const { held } = await makeHeld();
   const page = await asOperator();
   await open(page, '/operator', 'Operator');
+  const decision = page.getByRole('link', { name: /1 task held/ });
+  assert.equal(await decision.getAttribute('href'), `/operator/tasks/${held.id}`);
   await expectNoViolations(page);
   await page.getByRole('navigation', { name: 'Operator' }).getByText('Tasks').click();
   await settled(page, 'Tasks');
   await expectNoViolations(page);
   const ofTask = page.getByRole('row').filter({ hasText: held.id });
   await ofTask.getByRole('link', { name: /@/ }).waitFor();
-  await page.getByRole('link', { name: held.id }).click();
+  await page.getByRole('searchbox', { name: 'Find' }).fill(held.id);
+  await page.keyboard.press('Enter');
   await page.getByRole('table', { name: 'Evidence' }).waitFor();
   await page.getByRole('link', { name: /@/ }).waitFor(); // of the account
   await expectNoViolations(page);

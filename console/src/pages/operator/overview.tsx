@@ -20,7 +20,7 @@ export function OverviewPage() {
   return (
     <OperatorPage
       title="Operator"
-      lead="What needs your decision, today's money, and what the service is doing."
+      lead="What needs your decision, today’s money, and what the service is doing."
     >
       <Decisions />
       <Load from={figures} skeleton={<Skeleton lines={12} />}>
@@ -55,7 +55,7 @@ function Today({ today: { sold, costs } }: Pick<Shown, 'today'>) {
           <Figure
             key={`${currency} ${mode}`}
             name={mode === 'test' ? 'Sold in test mode' : 'Sold'}
-            note={`${formatNumber(orders)} orders, before taxes`}
+            note={`${formatNumber(orders)} ${orders === 1 ? 'order' : 'orders'}, before taxes`}
           >
             <Money minor={price} currency={currency} />
           </Figure>
@@ -83,7 +83,9 @@ function Now({ now }: Pick<Shown, 'now'>) {
   return (
     <Card
       title="Live tasks"
-      note={`${formatNumber(total(now.due))} of them are due${ageOf(now.due)}.`}
+      note={
+        now.due.length > 0 && `${formatNumber(total(now.due))} of them are due${ageOf(now.due)}.`
+      }
     >
       {now.live.length === 0 ? (
         <p class="text-dim">No task is under way.</p>

@@ -50,7 +50,7 @@ const COLUMNS: Column<Line>[] = [
   column('State', ({ state }) => <Badge tone={TONES[state]}>{state}</Badge>),
   prose('Check', ({ check }) => <span class="font-medium">{check}</span>),
   prose('Found', ({ found, todo }) => (
-    <div class="break-words">
+    <div class="min-w-0">
       <p>{found}</p>
       {todo && <p class="text-dim">{todo}</p>}
     </div>

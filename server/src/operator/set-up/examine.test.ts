@@ -5,6 +5,7 @@ import { createServer } from 'node:https';
 import { after, test } from 'node:test';
 import { startSimulator } from '../../../../simulators/kit/process.ts';
 import { startSimulatedMail } from '../../../../simulators/mail/mail.ts';
+import { ask } from '../../../test/service/command-line.ts';
 import { simulatedBucket } from '../../../test/storage/simulated-bucket.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import {
@@ -295,6 +296,12 @@ test('a mail is sent where it is asked for', async () => {
   const setUp = await setUpOf({}, { mailTo: 'ada@example.com' });
   assert.match((await lineOf(setUp, 'mail'))?.found ?? '', /took a mail/);
   assert.match((await mail.mailTo('ada@example.com')).subject, /test/);
+});
+
+test('the command exits with 1 while something is to do', async () => {
+  const { ok, checks } = await ask({ DATABASE_URL: website.database.url }, 'doctor', 1);
+  assert.equal(ok, false);
+  assert.ok(Array.isArray(checks) && checks.length > 15);
 });
 
 test('the events that Stripe must send are those of the page', async () => {

@@ -3,7 +3,6 @@
  * measured costs of units (units.json). The page is docs/operators/scaling.md.
  */
 import { readFile } from 'node:fs/promises';
-import type { Units } from './measure.ts';
 
 /** What was assumed, not measured. */
 const ASSUMED = {
@@ -38,6 +37,23 @@ const BYTES = {
   /** tasks 1,890, ledger_transfers 904, attempts 644, stored_objects 357, idempotency_keys 310 */
   kept: 4105,
 };
+
+/** What one unit of work costs; `steps` are all of a task after its create, without decoding. */
+interface Units {
+  measuredAt: string;
+  machine: string;
+  create: Cost;
+  read: Cost;
+  steps: Cost;
+}
+
+interface Cost {
+  /** CPU time of the service's process. */
+  processMs: number;
+  /** CPU time of all processes of Postgres. */
+  databaseMs: number;
+  walBytes: number;
+}
 
 const text = await readFile(new URL('units.json', import.meta.url), 'utf8');
 const units = JSON.parse(text) as Units;

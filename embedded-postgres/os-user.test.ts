@@ -57,25 +57,6 @@ test(
 );
 
 test(
-  'root runs Postgres as another OS user in a folder that others may enter',
-  needsRoot,
-  async (t) => {
-    const folder = await closedFolder(t, 0);
-    await chmod(folder, 0o755);
-    const database = await openEmbeddedDatabase({ dataDir: folder, log, settings });
-    t.after(() => database.close());
-    assert.notEqual(await serverUid(folder), 0);
-  },
-);
-
-test('an ordinary OS user runs Postgres in a folder of its own', needsOtherUsers, async (t) => {
-  const folder = await closedFolder(t, nobody);
-  const database = await openInOtherProcess(join(folder, 'data'), nobody);
-  assert.equal(await serverUid(join(folder, 'data')), nobody);
-  await database.close();
-});
-
-test(
   'root and another OS user can use that user’s data one after the other and together',
   needsOtherUsers,
   async (t) => {
@@ -115,15 +96,6 @@ test(
     });
   },
 );
-
-test('an OS user that may not create the data folder gets an error', needsOtherUsers, async (t) => {
-  const folder = await closedFolder(t, 0);
-  await chmod(folder, 0o755);
-  await assert.rejects(
-    openInOtherProcess(join(folder, 'data'), nobody),
-    /EmbeddedPostgresError: .*EACCES/,
-  );
-});
 
 /** As initdb of Postgres 18 writes it where there is little shared memory. */
 const INITDB = `2026-11-22 17:26:41 UTC [7] FATAL:  could not map anonymous shared memory: Cannot allocate memory

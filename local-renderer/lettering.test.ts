@@ -13,23 +13,6 @@ function lettersOf(prompt: string) {
   return { pixels: Number(pixels), text };
 }
 
-test('a short prompt gets the largest letters, a longer one smaller letters', () => {
-  assert.deepEqual(lettersOf('Hello there'), { pixels: 36, text: 'Hello there' });
-  assert.ok(lettersOf('many words '.repeat(40)).pixels < 36);
-});
-
-test('a prompt that does not fit with the smallest letters is cut, with an ellipsis', () => {
-  const { pixels, text } = lettersOf('many words '.repeat(400));
-  assert.equal(pixels, 12);
-  assert.match(text, /…$/);
-  assert.ok(text.length < 2000);
-});
-
-test('a word that is wider than a line is broken', () => {
-  const { text } = lettersOf('海'.repeat(100));
-  assert.ok(text.split(' ').every((line) => line.length * 36 <= frame.width));
-});
-
 test('nothing in a prompt is read as a command of the script', () => {
   const { text } = lettersOf('a\r\n\n{\\b1}b\\N c\u0000\ud800');
   assert.equal(text, 'a \\{\\\u2060b1\\}b\\\u2060N c \ufffd');

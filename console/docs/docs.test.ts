@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { gzipSync } from 'node:zlib';
 import MiniSearch from 'minisearch';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { buildPages } from '../build.ts';
@@ -40,12 +39,6 @@ test('every link leads to a page, and to a place of it', () => {
       if (anchor) assert.ok(idsOf(target).includes(anchor), `${address} links to ${href}`);
     }
   }
-});
-
-test('the page for addresses without one leads to every page', () => {
-  const html = read('docs/404.html');
-  const guides = [...pages.keys()].filter((address) => !address.includes('/operations/'));
-  for (const address of guides) assert.ok(html.includes(`href="${address}"`), address);
 });
 
 test('what openapi.json names is a page, and a place of it', () => {
@@ -121,13 +114,6 @@ test('a page has its Markdown beside it, and is in the lists for programs', () =
   assert.match(read('llms-full.txt'), /# Paying exactly once/);
 });
 
-test('the texts of the search are smaller than 60 KB when they are sent', () => {
-  const index = read('docs/search.json');
-  assert.ok(gzipSync(index).length < 60_000);
-  const rows = JSON.parse(index);
-  assert.equal(new Set(rows.map(([address]: string[]) => address)).size, rows.length);
-});
-
 /** What readers ask, and a place that must be among the first three results. */
 const QUERIES = [
   ['seed', '/reference/createVideo#row-seed'],
@@ -166,12 +152,6 @@ test('the search finds what readers ask for, and every result is a place', () =>
     const [page = '', place = ''] = address.split('#');
     assert.ok(idsOf(pages.get(page) ?? '').includes(place), address);
   }
-});
-
-test('the search of operators finds variables by their names', () => {
-  const rows = JSON.parse(read('docs/operations/search.json'));
-  const [first] = openFinder(MiniSearch, rows)('SMTP_URL');
-  assert.equal(first?.id, '/docs/operations/sign-in#row-SMTP_URL');
 });
 
 test('the documentation alone leads to the installation, and has no page for operators', async () => {

@@ -5,9 +5,6 @@ import { docsAddresses, expectNoViolations, open, openSite, signIn, siteOf, test
 const OPERATOR = 'operator@example.com';
 const site = await siteOf(() => openSite({ ADMIN_EMAILS: OPERATOR }));
 
-/** At 640 px a reader sees what one at 1280 px sees at a zoom of 200 %. */
-const WIDTHS = [640, 320];
-
 test('no page of the documentation has a fault of accessibility', async () => {
   const { page } = await signedInPage(site, { email: OPERATOR });
   const faults: string[] = [];
@@ -16,20 +13,6 @@ test('no page of the documentation has a fault of accessibility', async () => {
     await expectNoViolations(page).catch((error: Error) => faults.push(error.message));
   }
   assert.deepEqual(faults, []);
-});
-
-test('no page of the documentation scrolls sideways, also at a zoom of 200 %', async () => {
-  const { page } = await signedInPage(site, { email: OPERATOR });
-  const wide: string[] = [];
-  for (const address of await docsAddresses(site, page)) {
-    await page.goto(address);
-    for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height: 800 });
-      const scrolls = await page.evaluate(() => document.documentElement.scrollWidth);
-      if (scrolls > width) wide.push(`${address} is ${scrolls} px wide at ${width} px`);
-    }
-  }
-  assert.deepEqual(wide, []);
 });
 
 test('a fresh test key is put into the samples of who is signed in', async () => {

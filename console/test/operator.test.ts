@@ -6,7 +6,6 @@ import { openWakeUps } from '../../server/src/tasks/wake-ups.ts';
 import { quiet } from '../../server/test/database.ts';
 import { makeHeldTask, makeSubmittingTask, REQUEST, sql } from '../../server/test/task-fixtures.ts';
 import { openCosts, openRefusing } from './operator-states.ts';
-import { operatorPages } from './pages.ts';
 import { signedInPage } from './signed-in.ts';
 import { expectNoViolations, open, openSite, settled, siteOf, test } from './site.ts';
 
@@ -117,24 +116,14 @@ test('held tasks of a filter are shown, then decided together', async () => {
   await page.locator('h1:focus').waitFor(); // the list and its button are gone
 });
 
-test('its navigation stays in its place, and changes are made from its pages', async () => {
+test('changes are made from its pages', async () => {
   const customer = await signedInPage(site, { credits: 100 });
   const admin = await asOperator();
-  const places = new Set<string>();
-  for (const [path = '', title] of operatorPages({ accountId: customer.accountId, tasks: [] })) {
-    await open(admin, path, title);
-    places.add(await placesOfNavigation(admin));
-  }
-  assert.equal(places.size, 1, [...places].join(' or '));
   await expectProviders(admin);
   await expectBalances(admin, customer.accountId);
   await grantCredits(admin);
   await runAudit(admin);
   await runCommands(admin, customer.accountId);
-});
-
-test('what does not exist is said to be missing, without a retry', async () => {
-  await expectNothingAt(await asOperator());
 });
 
 test('an operator sets a route, sees what is wrong with another, and removes it', async () => {
@@ -210,17 +199,6 @@ async function expectProviders(admin: Page): Promise<void> {
   await admin.unrouteAll();
 }
 
-/** Where the operator's navigation begins, on a wide window and on a phone. */
-async function placesOfNavigation(page: Page): Promise<string> {
-  const tops: (number | undefined)[] = [];
-  for (const width of [390, 1280]) {
-    await page.setViewportSize({ width, height: 800 });
-    const box = await page.getByRole('navigation', { name: 'Operator' }).boundingBox();
-    tops.push(box?.y);
-  }
-  return String(tops);
-}
-
 /** The list of accounts shows the credits of each; leaves the page of the customer. */
 async function expectBalances(admin: Page, accountId: string): Promise<void> {
   await admin.goto('/operator/accounts');
@@ -283,20 +261,4 @@ async function runCommands(admin: Page, accountId: string): Promise<void> {
   await expectNoViolations(admin);
   await dialog.getByRole('button', { name: 'Done' }).click();
   assert.ok(await button.evaluate((one) => one === document.activeElement));
-}
-
-async function expectNothingAt(admin: Page): Promise<void> {
-  for (const [path, title, list] of [
-    ['/operator/accounts/acc_x', 'Account not found', 'All accounts'],
-    ['/operator/tasks/task_x', 'Task not found', 'All tasks'],
-    ['/operator/orders/ord_x', 'Order not found', 'All orders'],
-    ['/operator/nothing', 'Page not found', 'Go to the start page'],
-    ['/operator/%', 'Page not found', 'Go to the start page'],
-    ['/videos/%E0%A4%A', 'Page not found', 'Go to the start page'],
-  ] as const) {
-    await open(admin, path, title);
-    await admin.getByRole('link', { name: list }).waitFor();
-    assert.equal(await admin.getByRole('button', { name: 'Try again' }).count(), 0);
-  }
-  await expectNoViolations(admin);
 }

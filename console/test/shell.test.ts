@@ -8,17 +8,6 @@ import { expectNoViolations, open, settled, siteOf, test } from './site.ts';
 
 const site = await siteOf(() => openSellingSite({ ADMIN_EMAILS: LONG_EMAIL }));
 
-test('an unknown address says so, with status 404', async () => {
-  const page = await site.newPage();
-  const response = await page.goto('/no/such/page');
-  assert.equal(response?.status(), 404);
-  await settled(page, 'Page not found');
-  await expectNoViolations(page);
-  await page.getByRole('main').getByRole('link', { name: 'Documentation' }).waitFor();
-  await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click();
-  await settled(page, 'Sign in');
-});
-
 test('the balance is in sight, and the menu works by keyboard', async () => {
   const { page } = await signedInPage(site, { email: 'ada@example.com', credits: 12_840 });
   await open(page, '/settings', 'Settings');

@@ -113,15 +113,6 @@ test('the buttons of issuers sign in, and lead to where one wanted to go', async
   await page.getByRole('link', { name: /500.*credits available/ }).waitFor();
 });
 
-test('an issuer that refused is named on the page, as text', async () => {
-  const page = await site.newPage();
-  await page.goto('/sign-in?error=denied');
-  await page.getByRole('alert').getByText('did not allow').waitFor();
-  await page.goto('/sign-in?error=%3Cimg%20src%3Dx%3E');
-  await page.getByRole('alert').getByText('did not sign you in').waitFor();
-  assert.equal(await page.locator('main img[src="x"]').count(), 0);
-});
-
 test('a passkey signs in, and without one the page says so', async () => {
   const { page } = await signedInPage(site, { email: 'key@example.com' });
   await addAuthenticator(page);

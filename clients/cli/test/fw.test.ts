@@ -170,16 +170,6 @@ longTest('a test of the scripted outcomes finds each one as documented', async (
   assert.equal(slow.code, 0, slow.out + slow.err);
 });
 
-longTest('a test of outcomes waits while the rate window of its key is full', async () => {
-  const full = { kind: 'refuse', status: 429, code: 'rate_limited', retryAfterSeconds: 1 } as const;
-  const plans = [{ on: 'create', faults: [full] }];
-  await using proxy = await openFaultProxy({ target: fixture.url, plans });
-  await using machine = await openOwnMachine(proxy.url);
-  const { code, out, err } = await machine.fw('test', 'test-failed');
-  assert.equal(code, 0, out + err);
-  assert.equal(proxy.requests.filter(({ call }) => call === 'create').length, 2);
-});
-
 longTest('after a kill, two resumes at once download the rest: one task, one charge', async () => {
   let child: ReturnType<Machine['start']> | undefined;
   let isKilled = false;

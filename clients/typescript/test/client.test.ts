@@ -80,13 +80,6 @@ test('no key, one with a line break, and a base URL without its version are refu
   assert.throws(() => new Framewright(broken), { name: 'SettingsError', message: /^((?!fw_).)*$/ });
 });
 
-test('https to a server that speaks http is named, in plain words', async () => {
-  const baseUrl = `${fixture.url.replace('http:', 'https:')}/api/v1`;
-  const wrong = new Framewright({ apiKey: 'fw_test_any', baseUrl, maxRetries: 0 });
-  const message = `GET /credits: no response from ${baseUrl} (the server speaks no TLS: try http://)`;
-  await assert.rejects(wrong.credits.get(), { code: 'no_response', message });
-});
-
 test('a download never joins parts of two files, and reads links of http only', async () => {
   await using folder = await temporaryFolder();
   let tries = 0;

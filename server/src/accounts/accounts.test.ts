@@ -2,22 +2,12 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createTestDatabase } from '../../test/database.ts';
 import { UsageError } from '../kernel/errors.ts';
-import { balances } from '../ledger/ledger.ts';
-import { createAccount, findAccount, hasAccounts } from './accounts.ts';
+import { createAccount, findAccount } from './accounts.ts';
 import { networkOf, rateKeyOf } from './client-network.ts';
 
 const database = await createTestDatabase();
 const { db } = database;
 after(() => database.close());
-
-test('a new account has 0 credits of both kinds', async () => {
-  assert.equal(await hasAccounts(db), false);
-  const accountId = await createAccount(db, 'ada@example.com');
-  assert.match(accountId, /^acct_[0-9A-Za-z]+$/);
-  assert.equal(await hasAccounts(db), true);
-  const empty = { available: 0, reserved: 0 };
-  assert.deepEqual(await balances(db, accountId), { paid: empty, promotional: empty });
-});
 
 test('an account is found by its id, and by its e-mail address in any case', async () => {
   const accountId = await createAccount(db, 'Grace.Hopper@Example.com');

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import * as fc from 'fast-check';
 import { catalogWith, NOVA } from '../../test/catalogs.ts';
 import { requestOf } from '../../test/requests.ts';
 import { BUILT_IN, type CatalogModel } from './catalog.ts';
@@ -21,10 +20,6 @@ function withVideos(durations: number[], wish: Partial<GenerationRequest> = {}):
     ...wish,
   };
 }
-
-test("the contract's reference example costs 240 credits", () => {
-  assert.deepEqual(priceOf(withVideos([3])), { credits: 240, version: 1 });
-});
 
 /** The contract's tables: model, rates by resolution, rates with reference videos. */
 const RATES = [
@@ -74,21 +69,4 @@ test('a price applies from its date on, and the last that was set for a date cou
     [1, 2, 3, 5],
   );
   assert.equal(priceVersionAt(BUILT_IN, day(1)), 1);
-});
-
-test('reference images do not change the price', () => {
-  const mode = 'media-to-video' as const;
-  const images = { ...PLAIN, mode, reference_image_urls: ['https://media.example/a.png'] };
-  assert.deepEqual(priceOf(images), priceOf(PLAIN));
-});
-
-test('a second of output and a second of reference video cost the same', async () => {
-  const seconds = fc.array(fc.integer({ min: 2, max: 15 }), { minLength: 1, maxLength: 3 });
-  await fc.assert(
-    fc.property(seconds, fc.integer({ min: 4, max: 15 }), (durations, duration) => {
-      const total = durations.reduce((sum, one) => sum + one, duration);
-      const price = priceOf(withVideos(durations, { duration, model: 'video-2.0-mini' }));
-      assert.deepEqual(price, { credits: total * 20, version: 1 });
-    }),
-  );
 });

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { hostname, userInfo } from 'node:os';
 import { after, test } from 'node:test';
 import { createTestDatabase } from '../../test/database.ts';
-import { ask, run } from '../../test/service/command-line.ts';
-import { recordAction } from '../operator/actions.ts';
+import { ask } from '../../test/service/command-line.ts';
 import { parseCommandLine } from './command-line.ts';
 
 const database = await createTestDatabase();
@@ -45,26 +44,6 @@ test('a change that fails leaves no record', async () => {
   await assert.rejects(does([...line, '--reason', 'x']), /fewer available credits/);
   await assert.rejects(does(['accounts', 'create', 'ALAN@example.com']), /already has an account/);
   assert.equal((await recorded(id)).length, 1);
-});
-
-test('a list is read page by page, and says on standard error when a page is full', async () => {
-  const action = { command: 'accounts disable', actor: 'ada', reason: null };
-  await database.db.transaction(async (tx) => {
-    for (let n = 0; n < 7; n += 1) await recordAction(tx, action, { target: 'acct_paged' });
-  });
-  const list = ['actions', 'list', '--target', 'acct_paged', '--limit', '3'];
-  const seen: number[] = [];
-  for (let after: string[] = []; ; after = ['--after', String(seen.at(-1))]) {
-    const rows: Array<{ id: number }> = await does([...list, ...after]);
-    seen.push(...rows.map(({ id }) => id));
-    if (rows.length < 3) break;
-  }
-  assert.equal(new Set(seen).size, 7);
-  const newestFirst = seen.toSorted((a, b) => b - a);
-  assert.deepEqual(seen, newestFirst);
-  const { out, err } = await run({ DATABASE_URL: database.url }, ...list);
-  assert.equal(out.trimEnd().split('\n').length, 4);
-  assert.match(err, new RegExp(`add --after ${seen[2]}\n$`));
 });
 
 test('a reason or a name of several lines is refused', async () => {

@@ -32,19 +32,6 @@ test('amounts of money are printed as they are charged, in all rows and sections
   assert.match(printPlain([order, { ...order, currency: 'huf' }]), /HUF\u00a05\.00/);
 });
 
-test('a list of objects within a result is printed as a section with numbered entries', () => {
-  const attempt = { id: 'att_1', evidence: [{ source: 'sender', finding: { kind: 'unknown' } }] };
-  const text = printPlain({ id: 'task_1', attempts: [attempt] });
-  const evidence = [
-    '   evidence',
-    '   1.',
-    '      source   sender',
-    '      finding  {"kind":"unknown"}',
-  ];
-  const expected = ['id  task_1', '', 'attempts', '1.', '   id  att_1', '', ...evidence, ''];
-  assert.equal(text, expected.join('\n'));
-});
-
 test('what a stranger wrote moves no cursor, begins no line and turns no text around', () => {
   const name = 'a\u001b[2Jb\u009b1mc\u202ed\u2066e\u200bf\rg\nh\u2028i\u0007';
   const shown = 'a\\u001b[2Jb\\u009b1mc\\u202ed\\u2066e\\u200bf\\u000dg\\u000ah\\u2028i\\u0007';
@@ -94,11 +81,4 @@ test('as CSV it has a line of names, quotes what needs it, and has no totals', a
       '1970-01-01T00:00:00.000Z,"with ""quotes"", a comma\nand a line",-1\r\n' +
       '1970-01-01T00:00:00.000Z,,0\r\n',
   );
-});
-
-test('for people it is tables of 500 rows, and the totals', async () => {
-  const many = Array.from({ length: 501 }, (_, i) => ({ at: null, note: 'x', credits: i }));
-  const text = await textOf(printRows(streamOf(many), false));
-  assert.equal(text.match(/^at /gm)?.length, 2);
-  assert.match(text, /\n-\s+x\s+500\ntotal\s+4\n$/);
 });

@@ -5,17 +5,6 @@ import { readBilling } from './billing.ts';
 import { readTracing } from './tracing.ts';
 import { readWebsite } from './website.ts';
 
-test('nobody is an operator and no proxy is trusted by default', () => {
-  const { adminEmails, trustedProxies } = readWebsite({});
-  assert.deepEqual([...adminEmails], []);
-  assert.equal(trustedProxies, undefined);
-});
-
-test('the addresses of operators are compared without case', () => {
-  const { adminEmails } = readWebsite({ ADMIN_EMAILS: ' Eve@Example.org, bob@localhost ,' });
-  assert.deepEqual([...adminEmails], ['eve@example.org', 'bob@localhost']);
-});
-
 test('proxies are addresses, networks or named networks', () => {
   const TRUST_PROXY = 'loopback, 10.0.0.0/8,fd00::/8';
   assert.equal(readWebsite({ TRUST_PROXY }).trustedProxies, 'loopback,10.0.0.0/8,fd00::/8');
@@ -107,11 +96,6 @@ test('tracing is off until an endpoint or the exporter is set', () => {
   assert.deepEqual(readTracing({ OTEL_TRACES_EXPORTER: 'otlp' }), on);
   assert.equal(readTracing({ ...ENDPOINT, OTEL_SDK_DISABLED: 'true' }), undefined);
   assert.equal(readTracing({ ...ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }), undefined);
-});
-
-test('the sampler and its share are those of the variables', () => {
-  const env = { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.01' };
-  assert.deepEqual(readTracing({ ...ENDPOINT, ...env }), { sampler: 'traceidratio', ratio: 0.01 });
 });
 
 test('values that OpenTelemetry knows and the service does not have keep it from starting', () => {

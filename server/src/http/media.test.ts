@@ -5,7 +5,7 @@ import { assertError } from '../../test/envelope.ts';
 import { recordingLog } from '../../test/recording-log.ts';
 import { linkTo, storedLink } from '../../test/storage/stored-link.ts';
 import { newId } from '../kernel/ids.ts';
-import { deleteMarked, markExpired, type ObjectRole } from '../storage/objects.ts';
+import type { ObjectRole } from '../storage/objects.ts';
 
 const BYTES = Buffer.from(Array.from({ length: 1000 }, (_, index) => index % 251));
 const DELIVERY_SECONDS = 60;
@@ -136,22 +136,6 @@ test('an expired link is 410, and a new link to the same file works', async () =
   await assertRefused(link, 'link_expired');
   assert.equal((await fetchMedia(await linkTo(api, id))).status, 200);
   await api.database.setClock(0);
-});
-
-test('after its retention a file is deleted, and its links are 410', async () => {
-  const { id, link } = await storedLink(api, BYTES);
-  const deps = { db: api.database.db, storage: api.deps.storage };
-  await markExpired(deps.db);
-  await deleteMarked(deps);
-  assert.equal((await fetchMedia(link)).status, 200);
-  await api.database.setClock(86_401);
-  await markExpired(deps.db);
-  await deleteMarked(deps);
-  await assertRefused(await linkTo(api, id), 'output_deleted');
-  assert.equal((await fetchMedia(await linkTo(api, id), {}, 'HEAD')).status, 410);
-  await api.database.setClock(0);
-  await assertRefused(link, 'output_deleted');
-  await assert.rejects(api.deps.storage.open(id));
 });
 
 test('a file that vanished although its row is ready is said to be missing, and logged', async () => {

@@ -8,7 +8,7 @@ import type { Log } from './log.ts';
 const GRID_SECONDS = 0.5;
 
 /** Milliseconds from `now` until the last multiple that is at most `seconds` away. */
-export function untilTick(seconds: number, now = performance.now()): number {
+function untilTick(seconds: number, now = performance.now()): number {
   if (seconds < GRID_SECONDS) return seconds * 1000;
   const grid = GRID_SECONDS * 1000;
   return Math.floor((now + seconds * 1000) / grid) * grid - now;

@@ -35,14 +35,6 @@ test('a line is one JSON object when standard output is not a terminal', () => {
   assert.equal(lines[1].task, undefined, 'a line has no field of another line');
 });
 
-test('a line in a terminal has its time, level, message and fields, and the cause', () => {
-  const script = `log.info({ task: 'task_1', n: 2 }, 'moved'); log.warn({ err: 'plain' }, 'b');
-    log.warn({ err: new Error('inner trouble') }, 'c')`;
-  const text = stripVTControlCharacters(logged(script, { terminal: true }));
-  assert.match(text, /^\d\d:\d\d:\d\d info moved task=task_1 n=2\n.* warn b \nplain\n/);
-  assert.match(text, /inner trouble/);
-});
-
 test('a line in a terminal has no control characters of a text, and one line for its fields', () => {
   const hostile = 'a\\u001b]0;x\\u0007b\\u009bc\\nd\\u202e';
   const script = `log.warn({ url: '${hostile}', err: new Error('${hostile}') }, 'a text\\nof ours')`;

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { UsageError } from '../kernel/errors.ts';
 import {
   checkAddresses,
   checkUrl,
@@ -153,22 +152,6 @@ test('a host with one address that is not public is refused', () => {
   assert.equal(failureOf(['10.0.0.1', '10.0.0.2'], 'example.com:9000'), 'passed');
 });
 
-test('the error for an invalid entry of the allow list names the entry', () => {
-  const entries =
-    'localhost localhost: :80 a:0 a:65536 a:b ::1:80 [::1] a:1:2 https://a:80 a/b:80 u@a:80 [::1:80 .:80 *.test:80'
-      .split(' ')
-      .concat('a b:80');
-  for (const entry of entries) {
-    assert.throws(
-      () => parseAllowList(`ok.test:80,${entry}`),
-      (error) => error instanceof UsageError && error.message.includes(`"${entry}"`),
-      entry,
-    );
-  }
-  assert.throws(() => parseAllowList('a:80,,b:80'), UsageError);
-  assert.equal(parseAllowList('  ').size, 0);
-});
-
 const DENY = parseDenyList('20.1.2.0/24, 20.9.9.9,2a00:1450::/32');
 const DENIED =
   '20.1.2.0 20.1.2.255 20.9.9.9 2a00:1450::1 2a00:1450:ffff:: ::ffff:20.1.2.3 64:ff9b::1401:203';
@@ -193,15 +176,4 @@ test('a denied network is not public, in the URL and behind a name', () => {
 test('a host on the allow list may be in a denied network', () => {
   assert.equal(isDenied('20.1.2.3', '20.1.2.3:443'), false);
   assert.equal(isDenied('20.1.2.3', '20.1.2.4:443,20.1.2.3:80'), true);
-});
-
-test('the error for an invalid entry of the deny list names the entry', () => {
-  const entries = ['example.com', '20.1.2', '20.1.2.0/33', '20.1.2.0/', '::/129', 'fe80::1%eth0'];
-  for (const entry of [...entries, '', '20.1.2.0-20.1.2.9', '20.1.2.0/255.255.255.0']) {
-    assert.throws(
-      () => parseDenyList(`20.1.2.3,${entry}`),
-      (error) => error instanceof UsageError && error.message.includes(`"${entry}"`),
-      entry,
-    );
-  }
 });

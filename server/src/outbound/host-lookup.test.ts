@@ -3,7 +3,6 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { after, test } from 'node:test';
 import { type Answer, startDnsServer } from '../../test/dns-server.ts';
-import { UsageError } from '../kernel/errors.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
 import {
@@ -11,7 +10,6 @@ import {
   createLookupTurns,
   createSystemLookup,
   type LookupLimits,
-  parseDnsServers,
 } from './host-lookup.ts';
 import { OutboundError } from './refusal.ts';
 
@@ -121,19 +119,6 @@ test('the system’s resolver reads the hosts file, and is asked once for the sa
   assert.ok(texts.every((address) => ['127.0.0.1', '::1'].includes(address)));
   await new Promise(setImmediate);
   assert.notEqual(resolve('localhost', signal), first);
-});
-
-test('the error for an invalid DNS server names the entry', () => {
-  const servers = ['1.1.1.1', '127.0.0.1:5353', '[::1]:53', '2606:4700:4700::1111'];
-  assert.deepEqual(parseDnsServers(servers.join(', ')), servers);
-  assert.deepEqual(parseDnsServers('  '), []);
-  for (const entry of ['dns.example.com', '1.1.1', '1.1.1.1:x', 'https://1.1.1.1', '']) {
-    assert.throws(
-      () => parseDnsServers(`1.1.1.1,${entry}`),
-      (error) => error instanceof UsageError && error.message.includes(`"${entry}"`),
-      entry,
-    );
-  }
 });
 
 /** Starts look-ups that end only when the test ends them, and records the order of their starts. */

@@ -52,11 +52,3 @@ test('a connection whose variables could be taken for others is refused', () => 
     assert.throws(config(env), isOneLineAbout('CONNECTIONS'), connections);
   }
 });
-
-test('connections without PROVIDER do not sell test patterns', () => {
-  assert.throws(() => readConfig(TWO), isOneLineAbout('PROVIDER is not set, but CONNECTIONS'));
-  assert.equal(
-    readConfig({ ...TWO, PROVIDER: 'fal-2', PUBLIC_URL: 'https://v.example' }).provider,
-    'fal-2',
-  );
-});

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { type OtlpReceiver, openOtlpReceiver } from '../../test/service/otlp-receiver.ts';
 import { openTracer } from './otel-tracer.ts';
-import { onReport, report } from './reports.ts';
 import {
   inSpan,
   inTrace,
@@ -125,14 +124,4 @@ test('what the collector refuses is reported, and the tracer closes all the same
   startSpan({ name: 'request' }, undefined)?.end();
   await tracer.close();
   assert.deepEqual(problems, ['Bad Request']);
-});
-
-test('a listener gets the reports of its kind until it is removed', () => {
-  const roles: string[] = [];
-  const stop = onReport('vanished', ({ role }) => roles.push(role));
-  report('vanished', { role: 'output' });
-  report('periodic', { work: 'sweep', result: 'done', seconds: 1 });
-  stop();
-  report('vanished', { role: 'poster' });
-  assert.deepEqual(roles, ['output']);
 });

@@ -181,34 +181,6 @@ test('a model is offered, priced, routed, generated and retired while two proces
   }
 });
 
-/** P(fewer than 14 or more than 72 of 400 at 10 %) is below 10^-6. */
-const CANARY = { share: 10, creates: 400, least: 14, most: 72 };
-
-test('a canary gets its share of the creates of two processes', async (t) => {
-  const nova = { model: 'nova-2' };
-  await command('models', 'set', nova.model, '--price', '480p=3');
-  const steps = `second model=ep-nova share=${CANARY.share}; ark model=ep-nova`;
-  await command('routes', 'set', nova.model, steps);
-  await until(
-    () => both((one) => create(one, nova)),
-    (all) => all.every(({ status }) => status === 202),
-  );
-  const prompt = 'A bird';
-  for (const one of [ark, second]) {
-    await one.plan({ match: prompt, faults: [{ kind: 'never_ends' }], times: 1000 });
-  }
-  const startedAt = performance.now();
-  const services = Array.from({ length: CANARY.creates }, (_, i) => (i % 2 ? older : newer));
-  const created = await Promise.all(services.map((one) => create(one, { ...nova, prompt })));
-  const seconds = (performance.now() - startedAt) / 1000;
-  assert.ok(created.every(({ status }) => status === 202));
-  const text = `select count(*)::int as n from tasks
-    where request->>'prompt' = $1 and coalesce(route_tried[1], provider) = 'second'`;
-  const [{ n } = { n: 0 }] = await sql<{ n: number }>(db, text, [prompt]);
-  t.diagnostic(`${n} of ${CANARY.creates} creates at the canary, in ${seconds.toFixed(1)} s`);
-  assert.ok(n >= CANARY.least && n <= CANARY.most, String(n));
-});
-
 test('in the end each task has one job, and the books agree', async () => {
   const accepted = `select count(*)::int as n from attempts where state = 'accepted'`;
   const waiting = `select from tasks where phase in ('reserved', 'submitting')`;

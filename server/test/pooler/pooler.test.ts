@@ -44,21 +44,6 @@ function environment(pooler: PgBouncer): Record<string, string> {
   };
 }
 
-test('a start through a pooler without a direct address is refused', { skip }, async () => {
-  await using pooler = await startPgBouncer(PROGRAM, server.url);
-  const { DATABASE_URL = '' } = environment(pooler);
-  const started = startServiceProcess({ DATABASE_URL, DATABASE_DIRECT_URL: DATABASE_URL });
-  await assert.rejects(started, /DATABASE_DIRECT_URL is the address of a connection pooler/);
-});
-
-test('a start without the settings of the sessions is refused', { skip }, async () => {
-  await using pooler = await startPgBouncer(PROGRAM, server.url, { session: '' });
-  await assert.rejects(
-    startServiceProcess(environment(pooler)),
-    /statement_timeout is 0, 1 to 3000 \(milliseconds\) is required/,
-  );
-});
-
 test('two APIs and two workers share fewer sessions than each would open', { skip }, async () => {
   await using pooler = await startPgBouncer(PROGRAM, server.url, { poolSize: 6 });
   const start = (ROLES: string) => startServiceProcess({ ...environment(pooler), ROLES });

@@ -1,24 +1,15 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { test } from 'node:test';
-import { UsageError } from '../../src/kernel/errors.ts';
-import { arkCause } from '../../src/providers/ark/errors.ts';
 import { ark } from '../../src/providers/ark/index.ts';
 import { BYTEPLUS_MODELS, VOLCENGINE_MODELS } from '../../src/providers/ark/request.ts';
 import { comfyui } from '../../src/providers/comfyui/index.ts';
-import { statusOfJob } from '../../src/providers/comfyui/job.ts';
 import type { ProviderDefinition } from '../../src/providers/definition.ts';
-import { falCause, falJobFailure } from '../../src/providers/fal/errors.ts';
 import { fal } from '../../src/providers/fal/index.ts';
 import { FAL_MODELS } from '../../src/providers/fal/model-input.ts';
-import { openRouterCause } from '../../src/providers/openrouter/errors.ts';
 import { openrouter } from '../../src/providers/openrouter/index.ts';
 import { OPENROUTER_MODELS } from '../../src/providers/openrouter/request.ts';
-import { replicateCause, replicateJobFailure } from '../../src/providers/replicate/errors.ts';
 import { replicate } from '../../src/providers/replicate/index.ts';
 import { REPLICATE_MODELS } from '../../src/providers/replicate/model-input.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
 import { assertRefused, createFrom, MALFORMED } from './settings.ts';
 
 type Env = Record<string, string>;
@@ -185,52 +176,4 @@ for (const { definition, least, defaults, more, changes, malformed } of ADAPTERS
 test('the budget of submits to Ark is the configured one', async () => {
   const provider = await createFrom(ark, { ARK_API_KEY: 'a', ARK_SUBMITS_PER_MINUTE: '180' });
   assert.deepEqual(provider.capabilities.budgets.submit, { callsPerSecond: 3 });
-});
-
-test('with an unusable workflow or another app’s model the start names the variable and the value', async () => {
-  await using folder = await temporaryFolder();
-  const broken = path.join(folder.path, 'broken.json');
-  await writeFile(broken, '{');
-  const withWorkflow = (file: string) => ({ ...COMFYUI_LEAST, COMFYUI_WORKFLOWS: file });
-  const isAbout = (variable: string, value: string) => (error: unknown) =>
-    error instanceof UsageError &&
-    error.message.startsWith(variable) &&
-    error.message.includes(value);
-  for (const file of [path.join(folder.path, 'missing.json'), broken]) {
-    const named = isAbout('COMFYUI_WORKFLOWS: ', path.basename(file));
-    await assert.rejects(createFrom(comfyui, withWorkflow(file)), named);
-  }
-  const strange = createFrom(fal, { FAL_API_KEY: 'f', FAL_MODEL: 'acme/other' });
-  await assert.rejects(strange, isAbout('FAL_MODEL, ', 'acme/other'));
-});
-
-const BOAT = '\u{26F5}\u{1F6F6}';
-/** A cut at any length splits a surrogate pair in one of them. */
-const LONG_TEXTS = [BOAT.slice(1).repeat(1000), `x${BOAT.slice(1).repeat(1000)}`];
-
-/** What each adapter stores of a provider's text. */
-const CAUSES: Record<string, (text: string) => string | undefined> = {
-  'ark, a refusal': (message) => arkCause({ code: 'InvalidParameter', message }),
-  'fal, a refusal': (msg) =>
-    falCause({ status: 422, headers: {}, body: { detail: [{ type: 'x', msg }] } }),
-  'fal, a failed job': (text) => falJobFailure(422, [], text).cause,
-  'Replicate, a refusal': (detail) =>
-    replicateCause({ status: 422, headers: {}, body: { detail } }),
-  'Replicate, a failed job': (text) => replicateJobFailure(text).cause,
-  'OpenRouter, a refusal': (message) =>
-    openRouterCause({ status: 400, headers: {}, body: { error: { code: 400, message } } }),
-  'ComfyUI, a failed job': (text) => {
-    const execution_error = { exception_type: 'E', exception_message: text };
-    const status = statusOfJob({ id: 'job', status: 'failed', execution_error }, 'job');
-    return status?.kind === 'failed' ? status.cause : undefined;
-  },
-};
-
-test('a stored error text is bounded and well formed', () => {
-  for (const [name, causeOf] of Object.entries(CAUSES)) {
-    for (const cause of LONG_TEXTS.map(causeOf)) {
-      assert.ok(cause !== undefined && cause.length <= 1000, name);
-      assert.ok(cause.isWellFormed(), `${name}: ${cause.slice(0, 40)} ...`);
-    }
-  }
 });

@@ -156,15 +156,6 @@ test('of any two faults, the one that is checked first is reported', async () =>
   }
 });
 
-test('a missing Idempotency-Key is checked after the content type and before the fields', async () => {
-  const { customer } = accounts.rich;
-  const wrongBody = JSON.stringify({ duration: 'x' });
-  const missing = await customer.create(wrongBody, { 'idempotency-key': '' });
-  assertError(missing, 'invalid_request', { field: 'Idempotency-Key', reason: 'required' });
-  const both = await customer.create(wrongBody, { 'idempotency-key': '', 'content-type': 'a/b' });
-  assertError(both, 'invalid_request', { field: 'Content-Type' });
-});
-
 test('a refused request does not bind its Idempotency-Key: another body can use the key', async () => {
   const { customer } = accounts.rich;
   const headers = { 'idempotency-key': crypto.randomUUID() };
@@ -189,17 +180,6 @@ const poor = await api.customer(0);
 const IMAGE = 'https://media.example/a.png';
 const VIDEO = 'https://media.example/a.mp4';
 const MODES = ['text-to-video', 'image-to-video', 'media-to-video'];
-
-test('the prompt is required, and a wrong length gets the message of the contract', async () => {
-  const words = 'prompt must contain between 3 and 4000 characters.';
-  for (const prompt of ['', 'ab', '😀😀', 'x'.repeat(4001), '😀'.repeat(4001)]) {
-    const response = await poor.create({ prompt });
-    assertError(response, 'invalid_request', { field: 'prompt' });
-    assert.equal(response.body.error.message, words);
-  }
-  const missing = await poor.create({ seed: 1 });
-  assertError(missing, 'invalid_request', { field: 'prompt', reason: 'required' });
-});
 
 test('the details of a 400 have the reason, the limit and the index in a list', async () => {
   const mode = 'media-to-video';

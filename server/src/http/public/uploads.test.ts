@@ -153,17 +153,6 @@ test('what is no usable file is refused, and nothing is kept', async () => {
   assert.deepEqual(await uploadRows(website, visitor), []);
 });
 
-test('the Content-Type of an upload may be written in any case, and have parameters', async () => {
-  const { upload } = await owner();
-  for (const type of ['Image/PNG', 'IMAGE/png; charset=binary', 'image/png;a="b"']) {
-    const { status, body } = await upload(picture, { 'content-type': type });
-    assert.equal(status, 201, JSON.stringify(body));
-  }
-  const encoded = await upload(picture, { 'content-encoding': 'gzip' });
-  const details = { field: 'Content-Encoding', reason: 'encoded_body' };
-  assertError(encoded, 'invalid_request', details);
-});
-
 test('a 429 of uploads names their own limit', async () => {
   const { visitor, upload } = await owner();
   const full = `insert into request_windows (subject, hits)

@@ -20,39 +20,6 @@ async function create(body: object = {}) {
   return call('POST', '', { url: URL_OF_RECEIVER, events: ['task.completed'], ...body });
 }
 
-test('a test event is logged, and can be sent again', async () => {
-  const { id } = (await create()).body;
-  const sent = await call('POST', `/${id}/test`);
-  assert.equal(sent.status, 202);
-  const { data, next_cursor: next } = (await call('GET', `/${id}/deliveries`)).body;
-  assert.deepEqual(
-    [data.length, data[0].event_id, data[0].type, data[0].state, next],
-    [1, sent.body.event_id, 'webhook.test', 'waiting', null],
-  );
-  const again = await call('POST', `/${id}/deliveries/${sent.body.event_id}/send`);
-  assert.deepEqual([again.status, again.body], [202, sent.body]);
-  assertError(await call('POST', `/${id}/deliveries/evt_none/send`), 'not_found');
-  const pages = [];
-  for (let cursor = ''; ; ) {
-    await call('POST', `/${id}/test`);
-    const page = (await call('GET', `/${id}/deliveries?limit=1${cursor}`)).body;
-    pages.push(page.data[0].event_id);
-    if (pages.length === 2) break;
-    cursor = `&cursor=${page.next_cursor}`;
-  }
-  assert.equal(new Set(pages).size, 2);
-});
-
-test('a 429 of test events names their own limit', async () => {
-  const { id } = (await create()).body;
-  for (let sent = 0; sent < 10; sent += 1) await call('POST', `/${id}/test`);
-  const response = await call('POST', `/${id}/test`);
-  assertError(response, 'rate_limited');
-  const { headers } = response;
-  assert.equal(headers['ratelimit-policy'], '"test-events";q=10;w=60');
-  assert.equal(headers.ratelimit, `"test-events";r=0;t=${headers['retry-after']}`);
-});
-
 test('an endpoint may have no address', async () => {
   const made = await create({ url: undefined });
   assert.deepEqual([made.status, made.body.url], [201, null]);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { createTestDatabase, quiet, type TestDatabase } from '../../../test/database.ts';
 import { freezeClock } from '../../../test/frozen-clock.ts';
 import { jobSpec } from '../../../test/providers/job-spec.ts';
-import { scriptedProvider, sql } from '../../../test/task-fixtures.ts';
+import { scriptedProvider } from '../../../test/task-fixtures.ts';
 import type { Database } from '../../database/database.ts';
 import type { SubmitOutcome } from '../provider.ts';
 import { createProviderBreaker, type ProviderBreaker, reportingOutcomes } from './breaker.ts';
@@ -173,12 +173,6 @@ test('a database that fails does not change the outcome of a submit', async () =
   const failing = () => Promise.reject(new Error('the connection broke'));
   const broken = { query: failing, transaction: failing, snapshot: failing, close: failing };
   await createProviderBreaker({ db: broken, log: quiet }).observe('ark', BUSY, false);
-});
-
-test('what was observed is recorded for operators', async () => {
-  await observe(BUSY, BUSY, NOT_SENT);
-  const rows = await sql(db, 'select provider, failures, closings, cause from provider_outages');
-  assert.deepEqual(rows, [{ provider: 'ark', failures: 3, closings: 1, cause: NOT_SENT }]);
 });
 
 test('while a provider is closed, only a longer announced time changes that', () => {

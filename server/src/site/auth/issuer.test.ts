@@ -198,12 +198,6 @@ test('an issuer that is down at the first sign-in is asked again at the next one
   await own.close();
 });
 
-test('after the sign-in nobody is sent to another site', async () => {
-  for (const next of ['https://evil.example', '//evil.example', '/\\evil.example', '/.//evil']) {
-    assert.equal((await signIn('oidc', person(), next)).location, '/', next);
-  }
-});
-
 test('the account of a disabled person stays closed', async () => {
   const somebody = person();
   await signIn('github', somebody);

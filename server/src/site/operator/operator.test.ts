@@ -88,30 +88,6 @@ test('a held task is shown with its evidence, decided once, and the decision is 
   assert.deepEqual(await recorded(held.id), [['reconcile', operator.email, reason]]);
 });
 
-test('held tasks are decided together if they are exactly those shown, with a record each', async () => {
-  const ids: string[] = [];
-  for (let count = 0; count < 2; count += 1) {
-    const { held } = await makeHeldTask(fixture);
-    await sql(website.database.db, `update tasks set provider = 'fal' where id = $1`, [held.id]);
-    ids.push(held.id);
-  }
-  const shown = (await operator.get(`${API}/held?provider=fal&cause=acceptance&held_hours=0`)).body;
-  assert.deepEqual(
-    shown.tasks.map(({ id }: { id: string }) => id),
-    ids,
-  );
-  assert.deepEqual((await operator.get(`${API}/held?provider=fal&held_hours=1`)).body.tasks, []);
-  assertError(await operator.get(`${API}/held?held_hours=-1`), 'invalid_request');
-  const body = { reason, provider: 'fal', failed: true };
-  const refused = await operator.write(pathOf('tasks reconcile'), { ...body, confirm: '2' });
-  assert.match(refused.body.error.message, /not the held tasks that you saw.*nothing was decided/);
-  const done = await changed(operator, 'tasks reconcile', { ...body, confirm: shown.confirm });
-  assert.deepEqual(done, { ok: true, decided: 2, left: [] });
-  for (const id of ids) {
-    assert.deepEqual(await recorded(id), [['tasks reconcile', operator.email, reason]]);
-  }
-});
-
 test('due tasks are listed, woken and cancelled', async () => {
   const { task } = await makeTask(fixture);
   const { db } = website.database;

@@ -91,11 +91,3 @@ test('a file can be kept for ever by caches, and says what it is', async () => {
   const same = await app.inject({ url, headers: { 'if-none-match': `W/${headers.etag}` } });
   assert.deepEqual([same.statusCode, same.body], [304, '']);
 });
-
-test('an unknown name is told which files there are', async () => {
-  const { app } = await openProcess('4.0.0', 'bytes');
-  for (const name of ['framewright-client-9.9.9.tgz', '..%2fdocs%2fpackages.md', '%00']) {
-    const response = await app.inject(`/packages/${name}`);
-    assert.match(response.body, /There are: .*framewright-client-4\.0\.0\.tgz/, name);
-  }
-});

@@ -17,7 +17,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import { filesOf, GUIDES, OPERATIONS } from './docs/contents.ts';
 import { copyDocs } from './docs/standalone.ts';
 
-export { DOCS_ORIGIN } from './docs/contents.ts';
+export { escapeHtml, type Filling, fill, UNBRANDED } from './docs/marks.ts';
 
 const HOME = import.meta.dirname;
 export const PACKAGES = 'packages';
@@ -119,19 +119,15 @@ async function hashOfSources(): Promise<string> {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Files that compress well; fonts and videos are compressed already. */
-const COMPRESSED = /\.(html|js|css|svg)$/;
+/** The service fills in the other texts, and compresses them itself. */
+const COMPRESSED = /\.(js|css)$/;
 
 const toBrotli = promisify(brotliCompress);
 const toGzip = promisify(gzip);
 
 async function compress(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const texts = entries.filter(
-    ({ name, parentPath }) =>
-      // The service edits the docs' texts and compresses them itself.
-      COMPRESSED.test(name) && !path.relative(folder, parentPath).startsWith('docs'),
-  );
+  const texts = entries.filter(({ name }) => COMPRESSED.test(name));
   await Promise.all(
     texts.map(async (entry) => {
       const file = path.join(entry.parentPath, entry.name);

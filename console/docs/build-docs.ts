@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type Book, DOCS_ORIGIN, type Entry, entriesOf, GUIDES, OPERATIONS } from './contents.ts';
-import { escapeHtml } from './html.ts';
+import { type Book, type Entry, entriesOf, GUIDES, OPERATIONS } from './contents.ts';
 import { linkedMarkdown, renderMarkdown } from './markdown.ts';
+import { DOCS_ORIGIN, escapeHtml, NAME_MARK } from './marks.ts';
 import { readOpenApi } from './openapi.ts';
 import { referenceOf } from './reference.ts';
 import { addressOf, type DocsPage, pageBody, titleOf } from './template.ts';
@@ -79,8 +79,10 @@ function pageAddress(file: string): string | undefined {
 async function writePage(folder: string, page: DocsPage, html: string): Promise<void> {
   const place = path.join(folder, addressOf(page.book, page.entry));
   await mkdir(place, { recursive: true });
-  const head = `<title>${titleOf(page)} · Framewright</title>${descriptionOf(page)}`;
-  const document = html.replace('<title>Framewright</title>', () => head);
+  const title = titleOf(page);
+  const shared = `<meta property="og:title" content="${escapeHtml(title)}" />`;
+  const head = `<title>${title} · ${NAME_MARK}</title>${descriptionOf(page)}${shared}`;
+  const document = html.replace(`<title>${NAME_MARK}</title>`, () => head);
   await writeFile(path.join(place, 'index.html'), document);
   await writeFile(`${place}.md`, page.source);
 }
@@ -117,12 +119,13 @@ function searchIndex(pages: DocsPage[]): string {
 async function writeLists(folder: string, pages: DocsPage[]): Promise<void> {
   const urlOf = ({ book, entry }: DocsPage) => `${DOCS_ORIGIN}${addressOf(book, entry)}`;
   const lines = pages.map((page) => `- [${titleOf(page)}](${urlOf(page)}.md)`);
-  const head = '# Framewright\n\n> A video-generation API with prepaid credits.\n\n';
+  const head = `# ${NAME_MARK}\n\n> A video-generation API with prepaid credits.\n\n`;
   const api = `- [OpenAPI](${DOCS_ORIGIN}/openapi.json): each operation and field\n`;
   await writeFile(path.join(folder, 'llms.txt'), `${head}${lines.join('\n')}\n${api}`);
   const texts = pages.map(({ source }) => source).join('\n\n');
   await writeFile(path.join(folder, 'llms-full.txt'), texts);
-  const urls = pages.map((page) => `<url><loc>${urlOf(page)}</loc></url>`);
+  const all = [`${DOCS_ORIGIN}/`, `${DOCS_ORIGIN}/pricing`, ...pages.map(urlOf)];
+  const urls = all.map((url) => `<url><loc>${url}</loc></url>`);
   const sitemap = `<?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${urls.join('')}</urlset>
 `;

@@ -1,6 +1,3 @@
-/** The origin as written in the docs; the service replaces it with its own. */
-export const DOCS_ORIGIN = 'http://127.0.0.1:8080';
-
 export const EXAMPLE_IDS = {
   task: 'task_0VbkHu2oZVWDaBsvQf6tNbTO',
   webhook: 'we_0VGq3v9x7Zk3fQ2mR8yT1bNc',
@@ -92,6 +89,7 @@ export const OPERATIONS: Book = {
         'sign-in',
         'storage',
         'outbound',
+        'brand',
         'moderation',
         'reports',
         'content-credentials',

@@ -56,7 +56,7 @@ test('each page uses an id once, is described for search engines, and inlines no
   for (const [address, html] of pages) {
     const ids = idsOf(html);
     assert.equal(new Set(ids).size, ids.length, address);
-    assert.match(html, /<title>[^<]+ · Framewright<\/title>/, address);
+    assert.match(html, /<title>[^<]+ · %brand%<\/title>/, address);
     assert.match(html, /<meta name="description" content="[^"]{15,}" \/>/, address);
     assert.doesNotMatch(html, /<script>|<style| style=/, address);
   }

@@ -2,12 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import hljs from 'highlight.js/lib/common';
 import type { Tokens } from 'marked';
-
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"]/g, (found) => ENTITIES[found] ?? found);
-}
+import { escapeHtml } from './marks.ts';
 
 export interface Heading {
   depth: number;

@@ -2,7 +2,6 @@ import path from 'node:path';
 import { Marked, type Token, type Tokens } from 'marked';
 import {
   createBodyOf,
-  escapeHtml,
   type Heading,
   headingHtml,
   pictureHtml,
@@ -11,6 +10,7 @@ import {
   tabsHtml,
   tryItLink,
 } from './html.ts';
+import { escapeHtml } from './marks.ts';
 
 interface Section {
   heading: string;

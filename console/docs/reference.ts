@@ -1,5 +1,5 @@
-import { escapeHtml } from './html.ts';
 import { renderMarkdown } from './markdown.ts';
+import { escapeHtml } from './marks.ts';
 import {
   type ApiResponse,
   exampleOf,

@@ -1,6 +1,6 @@
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { DOCS_ORIGIN } from './contents.ts';
+import { DOCS_ORIGIN, fill, UNBRANDED } from './marks.ts';
 
 const PARTS = ['docs', 'assets', 'favicon.svg', 'llms.txt', 'llms-full.txt'];
 const FIRST_PAGE = '/docs/quickstart/';
@@ -14,12 +14,12 @@ export async function copyDocs(from: string, to: string, origin = DOCS_ORIGIN): 
   }
   await rm(path.join(to, 'docs/operations'), { recursive: true, force: true });
   const files = await readdir(to, { recursive: true });
-  for (const name of files.filter((one) => /\.(html|md|txt|xml|json)$/.test(one))) {
+  for (const name of files.filter((one) => /\.(html|md|txt|xml|json|svg)$/.test(one))) {
     const file = path.join(to, name);
-    await writeFile(file, aboutInstallation(await readFile(file, 'utf8'), origin));
+    await writeFile(file, aboutInstallation(await readFile(file, 'utf8'), name, origin));
   }
   const refresh = `<meta http-equiv="refresh" content="0; url=${FIRST_PAGE}" />`;
-  const head = `${refresh}<title>Framewright</title>`;
+  const head = `${refresh}<title>${UNBRANDED.name}</title>`;
   const link = `<a href="${FIRST_PAGE}">Documentation</a>`;
   for (const name of ['index.html', 'docs/index.html']) {
     await writeFile(
@@ -30,11 +30,11 @@ export async function copyDocs(from: string, to: string, origin = DOCS_ORIGIN): 
 }
 
 /** Points links to the website and API at the installation: those pages don't exist here. */
-function aboutInstallation(text: string, origin: string): string {
-  return text
-    .replaceAll(DOCS_ORIGIN, origin)
-    .replaceAll(/<!-- edit \S+ -->/g, '')
-    .replaceAll(/ href="(\/(?!docs|assets|favicon)[^"]*)"/g, (_, address) => {
+function aboutInstallation(text: string, file: string, origin: string): string {
+  return fill(text, file, { ...UNBRANDED, origin }).replaceAll(
+    / href="(\/(?!docs|assets|favicon)[^"]*)"/g,
+    (_, address) => {
       return ` href="${origin}${address}"`;
-    });
+    },
+  );
 }

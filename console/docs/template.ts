@@ -1,6 +1,7 @@
 import type { Book, Entry } from './contents.ts';
-import { escapeHtml, type Heading } from './html.ts';
+import type { Heading } from './html.ts';
 import type { Rendered } from './markdown.ts';
+import { escapeHtml } from './marks.ts';
 
 export interface DocsPage extends Rendered {
   book: Book;
@@ -22,7 +23,7 @@ export function pageBody(page: DocsPage, pages: DocsPage[]): string {
 <a href="#main" class="docs-skip">Skip to the content</a>
 <header class="docs-header">
   <div>
-    <a class="docs-brand" href="/">Framewright</a>
+    <a class="docs-brand" href="/"><!-- logo --></a>
     <a href="${page.book.path}">${escapeHtml(page.book.title)}</a>
     <span class="docs-grow"></span>
     <div id="docs-search"></div>
@@ -82,10 +83,10 @@ function neighbours(previous: DocsPage | undefined, next: DocsPage | undefined):
   </nav>`;
 }
 
-/** The service replaces the comment with the edit link, if there is one (DOCS_EDIT_URL). */
+/** The comments are marks (marks.ts): links of the brand, and to the source (DOCS_EDIT_URL). */
 function footer({ book, entry }: DocsPage): string {
   if (entry.slug === '') return '';
   const markdown = `<a href="${addressOf(book, entry)}.md">This page as Markdown</a>`;
   const status = '<a href="/status">Status</a>';
-  return `<footer class="docs-footer">${markdown}${status}<!-- edit ${entry.file} --></footer>`;
+  return `<footer class="docs-footer">${markdown}${status}<!-- links --><!-- edit ${entry.file} --></footer>`;
 }

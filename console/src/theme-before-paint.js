@@ -6,5 +6,11 @@ try {
   // Storage is disabled: the system's theme applies.
 }
 
+// The accent of the operator's brand.
+const meta = document.querySelector('meta[name=brand]');
+for (const [token, value] of Object.entries(JSON.parse(meta?.content ?? '{}').tokens ?? {})) {
+  document.documentElement.style.setProperty(token, value);
+}
+
 // Content that scripts fold later is folded from the first paint, so that the text does not shift.
 document.documentElement.classList.add('scripted');

@@ -32,5 +32,6 @@ export const operatorPages = ({ accountId, tasks }: Ids) => [
   ['/operator/find?text=nothing', 'Find'],
   ['/operator/set-up', 'Set-up'],
   ['/operator/audit', 'Audit'],
+  ['/operator/brand', 'Brand'],
   ['/operator/commands', 'Commands'],
 ];

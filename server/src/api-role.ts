@@ -61,7 +61,10 @@ export async function listenForClients(
       });
       if (folder) {
         const origins = pageOrigins(config);
-        await scope.register(pageRoutes, { ...parts, folder, origins, docsEditUrl, adminEmails });
+        const { drawsPatterns } = parts.providers.get(config.provider)?.capabilities ?? {};
+        const showsTestPatterns = drawsPatterns === true;
+        const pages = { folder, origins, docsEditUrl, adminEmails, showsTestPatterns };
+        await scope.register(pageRoutes, { ...parts, ...pages });
       }
     },
     isPageRequest: folder ? isPageRequest : undefined,

@@ -34,6 +34,7 @@ async function runCommand(parsed: ParsedCommandLine): Promise<number> {
       openStorage: configuredStorage,
       openSetUp: configuredSetUp,
       listVendorModels: vendorModels,
+      fixedBrand: brandOfVariables,
     });
     if (result instanceof RowStream) await printStream(printRows(result, json));
     else process.stdout.write(json ? `${JSON.stringify(result)}\n` : printPlain(result));
@@ -60,6 +61,11 @@ async function configuredSetUp(db: Database, mailTo: string | undefined) {
 async function vendorModels(provider: string, connection?: string) {
   const { readVendorModels } = await import('./config/command-config.ts');
   return readVendorModels(provider, connection);
+}
+
+async function brandOfVariables() {
+  const { readBrandVariables } = await import('./config/command-config.ts');
+  return readBrandVariables();
 }
 
 /** Exits quietly when the reader closes the pipe, as `head` does. */

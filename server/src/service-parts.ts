@@ -1,5 +1,7 @@
 import path from 'node:path';
 import { type Billing, learnAccount, openStripe, scopeOfKey } from './billing/stripe-client.ts';
+import { type BrandDeps, DEFAULT_BRAND } from './brand/brand.ts';
+import { followBrand } from './brand/stored-brand.ts';
 import { useModelsFile } from './catalog/models-file.ts';
 import { followCatalog } from './catalog/stored-models.ts';
 import type { Config } from './config/config.ts';
@@ -111,11 +113,12 @@ async function openShared(config: Config, opened: Opened, closers: Closers) {
   const { modelsFile } = config;
   if (modelsFile) closers.push(await useModelsFile(modelsFile, { db, log }));
   const catalog = await followCatalog({ db, log, signal });
+  const brand = await followBrand({ db, log, signal, fixed: config.brand });
   const billing = await openBilling(config, { db, log, publicUrl });
   if (billing) {
     every(ACCOUNT_SECONDS, 'asking for the account of Stripe', () => learnAccount(billing));
   }
-  const mailer = openMailer({ settings: config.website.mail, log });
+  const mailer = openMailer({ settings: config.website.mail, log, sender: () => senderOf(brand) });
   closers.push(() => mailer.close());
   return {
     db,
@@ -131,11 +134,18 @@ async function openShared(config: Config, opened: Opened, closers: Closers) {
     breaker: createProviderBreaker({ db, log }),
     waiting: createWaiting({ db, log }),
     catalog,
+    brand,
     now,
     mailer,
     /** undefined: nothing is on sale. */
     billing,
   };
+}
+
+/** MAIL_FROM keeps its own name until a brand is set. */
+function senderOf({ current }: BrandDeps['brand']) {
+  const { name, support_email: supportEmail } = current();
+  return { name: name === DEFAULT_BRAND.name ? undefined : name, supportEmail };
 }
 
 async function openBilling(
@@ -151,7 +161,7 @@ async function openBilling(
 /** @returns undefined where no video is signed */
 async function openCredentials(
   { contentCredentials: settings, roles }: Config,
-  { db, log, scratch, now }: Awaited<ReturnType<typeof openShared>>,
+  { db, log, scratch, now, brand }: Awaited<ReturnType<typeof openShared>>,
   closers: Closers,
 ) {
   if (!roles.has('worker')) return undefined;
@@ -175,7 +185,7 @@ async function openCredentials(
     await signer.close();
   });
   if (settings.certificate) await requireFit(signer, scratch, now());
-  return { ...settings, signer };
+  return { ...settings, signer, generator: () => brand.current().name };
 }
 
 async function openProviders(

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { createKey } from '../src/accounts/api-keys.ts';
+import { DEFAULT_BRAND } from '../src/brand/brand.ts';
 import { BUILT_IN } from '../src/catalog/catalog.ts';
 import { type AppDeps, createApp } from '../src/http/app.ts';
 import { openScratchDirectory } from '../src/kernel/scratch-directory.ts';
@@ -20,7 +21,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 export type TestApp = Awaited<ReturnType<typeof openTestApp>>;
 
 interface TestAppOptions
-  extends Partial<Pick<AppDeps, 'storage' | 'deliveryMode' | 'catalog' | 'now'>> {
+  extends Partial<Pick<AppDeps, 'storage' | 'deliveryMode' | 'brand' | 'catalog' | 'now'>> {
   /** How uploads are received, if not as the service does. */
   uploads?: Partial<UploadDeps>;
   deliverySeconds?: number;
@@ -60,6 +61,7 @@ export async function openTestApp(options: TestAppOptions = {}) {
     providers: new Map(),
     waiting: createWaiting({ db, log: quiet }),
     clientHosts: { allow: new Set() },
+    brand: options.brand ?? { current: () => DEFAULT_BRAND, fixed: {} },
     catalog: options.catalog ?? { current: () => BUILT_IN },
     now: options.now ?? (() => Date.now()),
     webhookHosts: {

@@ -27,7 +27,7 @@ const ALL = [
 const ONLY_LONG = [
   'clients/typescript/test/many-runs.test.ts',
   'console/build.test.ts',
-  'console/test/{credits,docs-pages,gallery,keys,operator}.test.ts',
+  'console/test/{brand,credits,docs-pages,gallery,keys,operator}.test.ts',
   'console/test/{playground,public-pages,settings,shell,sign-in}.test.ts',
   'embedded-postgres/embedded-postgres.test.ts',
   'local-renderer/render.test.ts',

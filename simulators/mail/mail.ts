@@ -4,7 +4,12 @@ import { SMTPServer } from 'smtp-server';
 
 /** A mail that the server has taken, decoded. */
 interface ReceivedMail {
+  /** Of the envelope. */
   from: string;
+  /** The header From, with its encoded words. */
+  sender: string;
+  /** The header Reply-To. */
+  replyTo: string;
   to: string[];
   /** The header Message-ID. */
   id: string;
@@ -72,7 +77,7 @@ export async function startSimulatedMail({ port = 0 } = {}) {
   };
 }
 
-function parseMail(raw: string): Pick<ReceivedMail, 'id' | 'subject' | 'text'> {
+function parseMail(raw: string): Omit<ReceivedMail, 'from' | 'to'> {
   const end = raw.indexOf('\r\n\r\n');
   const head = raw.slice(0, end).replaceAll(/\r\n[ \t]+/g, ' ');
   const header = (name: string) =>
@@ -80,7 +85,13 @@ function parseMail(raw: string): Pick<ReceivedMail, 'id' | 'subject' | 'text'> {
   const body = raw.slice(end + 4);
   const text = decoded(body, header('Content-Transfer-Encoding').toLowerCase());
   const id = header('Message-ID');
-  return { id, subject: header('Subject'), text: text.replaceAll('\r\n', '\n') };
+  return {
+    id,
+    sender: header('From'),
+    replyTo: header('Reply-To'),
+    subject: header('Subject'),
+    text: text.replaceAll('\r\n', '\n'),
+  };
 }
 
 function decoded(body: string, encoding: string): string {

@@ -23,6 +23,8 @@ export interface Session {
   maxRetries?: number | undefined;
   /** When it aborts, calls stop waiting for their videos. */
   stopping?: AbortSignal | undefined;
+  /** The name that people read; by default Framewright. */
+  title?: string | undefined;
 }
 
 export type GenerateInput = VideoRequest & { request_id: string; max_credits?: number };

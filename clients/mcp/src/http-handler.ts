@@ -3,15 +3,15 @@ import { createMcpHandler } from '@modelcontextprotocol/server';
 import type { Session } from './generate.ts';
 import { createServer } from './tools.ts';
 
-export type HttpOptions = Omit<FramewrightOptions, 'apiKey'> & Pick<Session, 'stopping'>;
+export type HttpOptions = Omit<FramewrightOptions, 'apiKey'> & Pick<Session, 'stopping' | 'title'>;
 
 /** Stateless streamable HTTP. `parsedBody` is the body if it was already read. */
-export function createHttpHandler({ stopping, ...options }: HttpOptions) {
+export function createHttpHandler({ stopping, title, ...options }: HttpOptions) {
   const { maxRetries } = options;
   const handler = createMcpHandler(
     ({ authInfo }) => {
       const client = new Framewright({ apiKey: authInfo?.token, ...options });
-      return createServer({ client, maxRetries, stopping });
+      return createServer({ client, maxRetries, stopping, title });
     },
     { maxSubscriptions: 0 }, // nothing changes here, and a stream would stay open forever
   );

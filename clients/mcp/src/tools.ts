@@ -182,7 +182,7 @@ const INSTRUCTIONS =
 /** A server for one connection, or for one request over HTTP. */
 export function createServer(session: Session): McpServer {
   const server = new McpServer(
-    { name: 'framewright', title: 'Framewright', version: VERSION },
+    { name: 'framewright', title: session.title ?? 'Framewright', version: VERSION },
     { instructions: INSTRUCTIONS },
   );
   for (const tool of TOOLS) tool.register(server, session);

@@ -46,7 +46,7 @@ export function TopNavigation({ items }: { items: Pick<Destination, 'href' | 'ti
             <a
               href={href}
               aria-current={current(href)}
-              class="playhead relative flex h-full items-center text-dim hover:text-ink aria-[current=page]:text-ink"
+              class="playhead relative flex h-full items-center whitespace-nowrap text-dim hover:text-ink aria-[current=page]:text-ink"
             >
               {title}
             </a>

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import { brand, brandLinks } from '../brand.ts';
 import { useListener } from '../load.ts';
 import { useSession } from '../session.tsx';
 import { ButtonLink } from '../ui/button.tsx';
@@ -60,14 +61,13 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
       {me?.mode === 'test' && !isConsole && <TestBar />}
       <header class="sticky top-0 z-30 bg-paper">
         <div class="mx-auto flex h-16 max-w-[76rem] items-center justify-between gap-5 px-4 sm:px-8">
-          <div class="flex h-full items-center gap-6 lg:gap-11">
+          <div class="flex h-full min-w-0 items-center gap-6 lg:gap-11">
             <a href="/" class={BRAND}>
-              <Mark />
-              <span class={me ? 'max-[28rem]:sr-only' : ''}>Framewright</span>
+              <Logo isSmall={me !== undefined} />
             </a>
             <TopNavigation items={items} />
           </div>
-          <div class="flex items-center gap-1.5">
+          <div class="flex flex-none items-center gap-1.5">
             {me && !isConsole && (
               // Narrow windows have it in the account menu.
               <div key={me.mode} class="mr-4 hidden xl:block">
@@ -89,7 +89,7 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
       <main id="main" ref={main} class="min-h-[calc(100dvh-4.6rem)] flex-1" tabIndex={-1}>
         {children}
       </main>
-      {!me && <Footer />}
+      {!isConsole && <Footer />}
       {me && !isConsole && <PhoneNavigation />}
       {me && <Dialogs key={me.account_id} />}
       {me && <ProofDialogs email={me.email} />}
@@ -105,7 +105,7 @@ function Footer() {
       <div class="mx-auto flex max-w-[76rem] flex-wrap justify-between gap-6 px-4 py-9 text-sm text-dim sm:px-8">
         <p>Video generation with prepaid credits.</p>
         <ul class="flex flex-wrap gap-x-6 gap-y-2">
-          {FOOTER.map(({ href, title }) => (
+          {[...FOOTER, ...brandLinks()].map(({ href, title }) => (
             <li key={href}>
               <a href={href} class="hover:text-ink">
                 {title}
@@ -118,7 +118,28 @@ function Footer() {
   );
 }
 
-const BRAND = 'inline-flex items-center gap-2.5 text-lg font-semibold tracking-[-0.03em]';
+const BRAND = 'inline-flex min-w-0 items-center gap-2.5 text-lg font-semibold tracking-[-0.03em]';
+
+/** A logo that is no icon stands for the name. */
+function Logo({ isSmall }: { isSmall: boolean }) {
+  const { name, logo } = brand;
+  const image = logo && (
+    <img
+      src={logo.url}
+      alt={logo.is_icon ? '' : name}
+      width={logo.width}
+      height={logo.height}
+      class="h-[26px] w-auto max-w-40 flex-none object-contain"
+    />
+  );
+  if (logo && !logo.is_icon) return image;
+  return (
+    <>
+      {image ?? <Mark />}
+      <span class={`max-w-64 truncate pb-0.5 ${isSmall ? 'max-[28rem]:sr-only' : ''}`}>{name}</span>
+    </>
+  );
+}
 
 function Mark() {
   return (

@@ -1,9 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { brand } from '../brand.ts';
 
+/** @param title empty: the page has the name of the installation only */
 export function useTitle(title: string): void {
   useEffect(() => {
-    document.title = title === 'Framewright' ? title : `${title} – Framewright`;
+    document.title = title === '' ? brand.name : `${title} – ${brand.name}`;
   }, [title]);
 }
 

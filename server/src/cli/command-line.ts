@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Refusal, UsageError } from '../kernel/errors.ts';
@@ -18,7 +19,10 @@ export interface ParsedCommandLine {
    * @throws UsageError when the command is refused
    */
   run(
-    deps: Pick<VerbDeps, 'db' | 'show' | 'openStorage' | 'openSetUp' | 'listVendorModels'>,
+    deps: Pick<
+      VerbDeps,
+      'db' | 'show' | 'openStorage' | 'openSetUp' | 'listVendorModels' | 'fixedBrand'
+    >,
   ): Promise<unknown>;
 }
 
@@ -103,15 +107,25 @@ function parseArguments(name: string, verb: Verb, args: string[]) {
   if (positionals.length !== names.length) {
     throw new UsageError(`usage: npx --no-install framewright ${usageOf(name, verb)}`);
   }
-  const given = Object.entries(values).map(([option, value]) => [
-    option.replaceAll('-', '_'),
-    value,
-  ]);
+  const given = Object.entries(values).map(([option, value]) => {
+    const field = option.replaceAll('-', '_');
+    return [field, fields[field]?.kind === 'file' ? bytesOf(option, value) : value];
+  });
   return {
     positional: Object.fromEntries(names.map((field, i) => [field, positionals[i]])),
     options: Object.fromEntries(given) as Record<string, string | boolean | undefined> &
       Record<'reason' | 'by' | 'limit' | 'after', string | undefined>,
   };
+}
+
+/** The bytes of a file in base64. `none` is no file. */
+function bytesOf(option: string, file: unknown): unknown {
+  if (typeof file !== 'string' || file === 'none') return file;
+  try {
+    return readFileSync(file, 'base64');
+  } catch (error) {
+    throw new UsageError(`--${option} can't be read: ${reasonOf(error)}`, { cause: error });
+  }
 }
 
 function typeOf(isFlag: boolean) {

@@ -54,3 +54,9 @@ export async function readVendorModels(
   const { listVendorModels } = await import('../providers/registry.ts');
   return listVendorModels(env, provider, connection);
 }
+
+/** As `readBrand`. */
+export async function readBrandVariables(env: Environment = process.env) {
+  const { readBrand } = await import('./brand.ts');
+  return readBrand(env);
+}

@@ -25,6 +25,7 @@ import {
   readProviders,
 } from '../providers/registry.ts';
 import { readBilling } from './billing.ts';
+import { readBrand } from './brand.ts';
 import { readDatabaseConfig, readStorageSettings } from './command-config.ts';
 import { readContentCredentials } from './content-credentials.ts';
 import { readModelsFile } from './models-file.ts';
@@ -185,6 +186,8 @@ export function readConfig(given: Environment = process.env) {
     logLevel: choice(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
     moderation: readModeration(env, hosts.clientHosts),
     website: readWebsite(env),
+    /** Wins over what operators set. */
+    brand: readBrand(env),
     stripe: readBilling(env),
     tracing: readTracing(env),
   };

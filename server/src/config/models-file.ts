@@ -12,8 +12,13 @@ export function readModelsFile(env: Environment): ModelsFile | undefined {
 
 /** @throws UsageError when it can't be read */
 export function fileText(file: string): string {
+  return fileBytes(file).toString('utf8');
+}
+
+/** @throws UsageError when it can't be read */
+export function fileBytes(file: string): Buffer {
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(file);
   } catch (error) {
     throw new UsageError(`it can't be read: ${error instanceof Error ? error.message : error}`);
   }

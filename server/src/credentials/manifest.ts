@@ -7,6 +7,8 @@ export interface Origin {
   model: string;
   /** ISO 8601. */
   at: string;
+  /** What the service is called; by default Framewright. */
+  generator?: string;
   /** The version of the service. */
   version: string;
   /** SHA-256 in hex; null: the manifest does not say. */
@@ -24,7 +26,8 @@ export const PARENT = 'parent';
  * The definition of a manifest for a video. One that the provider had already signed was opened,
  * and its manifest is the parent; any other one was created.
  */
-export function manifestOf({ source, model, at, version, promptHash }: Origin, hasParent: boolean) {
+export function manifestOf(origin: Origin, hasParent: boolean) {
+  const { source, model, at, generator: name = 'Framewright', version, promptHash } = origin;
   const action = {
     action: hasParent ? 'c2pa.opened' : 'c2pa.created',
     when: at,
@@ -36,7 +39,7 @@ export function manifestOf({ source, model, at, version, promptHash }: Origin, h
     },
   };
   return {
-    claim_generator_info: [{ name: 'Framewright', version }],
+    claim_generator_info: [{ name, version }],
     format: 'video/mp4',
     assertions: [{ label: 'c2pa.actions.v2', data: { actions: [action] } }],
   };

@@ -37,6 +37,7 @@ const ORIGIN: Origin = {
   source: 'trainedAlgorithmicMedia',
   model: 'video-2.0',
   at: NOW.toISOString(),
+  generator: 'Ada “Films”',
   version: '1.0.0',
   promptHash: null,
 };
@@ -60,7 +61,7 @@ test('a signed video says what made it, and reads as signed by this service only
       {
         state: 'Trusted',
         problems: [],
-        generator: ['Framewright 1.0.0'],
+        generator: ['Ada “Films” 1.0.0'],
         issuer: 'Framewright',
         action: 'c2pa.created',
         model: 'video-2.0',

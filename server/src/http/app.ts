@@ -7,6 +7,7 @@ import {
   type FastifyServerOptions,
   fastify,
 } from 'fastify';
+import type { BrandDeps } from '../brand/brand.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { hasModels, requestSchema, withoutHidden } from '../catalog/model-schema.ts';
 import { newId } from '../kernel/ids.ts';
@@ -21,6 +22,7 @@ import { healthRoutes } from './operations/health.ts';
 import { API_PREFIX, type PublicApiDeps, publicApi } from './public/public-api.ts';
 
 export type AppDeps = PublicApiDeps &
+  BrandDeps &
   MediaRouteDeps &
   CallbackRouteDeps & {
     log: Log;
@@ -70,12 +72,14 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   await app.register(publicApi, { prefix: API_PREFIX, deps });
   mediaRoute(app, deps);
   await app.register((callbacks) => callbackRoute(callbacks, deps));
-  const { publicUrl, waiting, catalog, now } = deps;
-  await app.register(async (mcp) => mcpRoute(mcp, { publicUrl, stopping: waiting.stopping }));
+  const { publicUrl, waiting, catalog, brand, now } = deps;
+  await app.register(async (mcp) =>
+    mcpRoute(mcp, { publicUrl, brand, stopping: waiting.stopping }),
+  );
   if (deps.site) await app.register(deps.site);
   app.get('/openapi.json', async () => {
     const { describePublicApi } = await import('./openapi/openapi.ts'); // rarely read
-    return describePublicApi(catalog.current(), new Date(now()));
+    return describePublicApi(catalog.current(), new Date(now()), brand.current().name);
   });
   return app;
 }

@@ -3,7 +3,7 @@ import { after, beforeEach, test } from 'node:test';
 import { startSimulatedMail } from '../../../simulators/mail/mail.ts';
 import { recordingLog } from '../../test/recording-log.ts';
 import { until } from '../../test/until.ts';
-import { type Mailer, openMailer } from './mailer.ts';
+import { openMailer } from './mailer.ts';
 
 const MAIL = { to: 'eve@example.org', subject: 'Hello', text: 'One line.\n\nAnother: 5 €.' };
 
@@ -13,10 +13,10 @@ const serverPort = Number(new URL(server.url).port);
 const { log, lines } = recordingLog();
 
 /** A mailer that tries twice. */
-function open({ port = serverPort, pauseMs = 1, timeoutMs = 10_000 } = {}): Mailer {
+function open({ port = serverPort, pauseMs = 1, timeoutMs = 10_000, sender = () => ({}) } = {}) {
   const from = 'Framewright <no-reply@example.org>';
   const settings = { host: '127.0.0.1', port, isTls: false, login: undefined, from };
-  return openMailer({ settings, log, pausesMs: [0, pauseMs], timeoutMs });
+  return openMailer({ settings, log, sender, pausesMs: [0, pauseMs], timeoutMs });
 }
 
 const mailer = open();
@@ -31,6 +31,31 @@ test('a mail reaches the server as it was written', async () => {
   assert.equal(subject, MAIL.subject);
   assert.equal(text.trim(), MAIL.text);
   assert.deepEqual(lines, []);
+});
+
+test('a mail has the name of the brand in one header, whatever it is, and its signature', async (t) => {
+  const names = [
+    'Ada Films',
+    'Ada, Bob & Co.',
+    'Evil" <eve@example.org>, "',
+    'Ada\r\nBcc: eve@example.org',
+    '映画 Films '.repeat(6).trim(),
+    '=?utf-8?Q?Ada?=',
+  ];
+  for (const name of names) {
+    const branded = open({ sender: () => ({ name, supportEmail: 'help@example.org' }) });
+    t.after(() => branded.close());
+    const before = server.mails.length;
+    await branded.sendMail({ ...MAIL, id: 'mail_2' });
+    const [sent, ...others] = server.mails.slice(before);
+    assert.deepEqual([sent?.from, sent?.to, others], ['no-reply@example.org', [MAIL.to], []]);
+    assert.match(sent?.sender ?? '', /^[\x20-\x7e]+ <no-reply@example\.org>$/);
+    const [, shown = ''] = /^(.*) <no-reply@example\.org>$/.exec(sent?.sender ?? '') ?? [];
+    assert.match(shown, /^([\w ]+|"(\\.|[^"\\])*"|(=\?[^ ?]+\?[QB]\?[^ ?]*\?= ?)+)$/i, name);
+    assert.equal(sent?.replyTo, 'help@example.org');
+    assert.equal(sent?.id, '<mail_2@example.org>');
+    if (!name.includes('\n')) assert.ok(sent?.text.endsWith(`\n-- \n${name}\nhelp@example.org\n`));
+  }
 });
 
 test('a mail that is sent again has the same Message-ID', async () => {

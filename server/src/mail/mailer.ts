@@ -37,20 +37,30 @@ const MAX_WAITING = 1000;
 const PAUSES_MS = [0, 2_000, 10_000];
 const CLOSE_MS = 3_000;
 
+/** What the operator's brand adds to mails. */
+interface Sender {
+  /** Replaces the name in MAIL_FROM. */
+  name?: string | undefined;
+  /** Gets the replies. */
+  supportEmail?: string | undefined;
+}
+
 /** @param settings undefined: mails are printed in the log, with a warning at once */
 export function openMailer({
   settings,
   log,
+  sender = () => ({}),
   pausesMs = PAUSES_MS,
   timeoutMs = TIMEOUT_MS,
 }: {
   settings: MailSettings | undefined;
   log: Log;
+  sender?: () => Sender;
   pausesMs?: readonly number[];
   timeoutMs?: number;
 }): Mailer {
-  if (!settings) return logMailer(log);
-  const { send, close } = smtpTransport(settings, timeoutMs);
+  if (!settings) return logMailer(log, sender);
+  const { send, close } = smtpTransport(settings, { timeoutMs, sender });
   const sending = new Set<Promise<boolean>>();
   const closing = new AbortController();
   const { signal } = closing;
@@ -80,7 +90,10 @@ export function openMailer({
  * @throws Error in the server's words
  */
 export async function tryMailServer(settings: MailSettings, mail?: Mail): Promise<void> {
-  const { verify, send, close } = smtpTransport(settings, TIMEOUT_MS);
+  const { verify, send, close } = smtpTransport(settings, {
+    timeoutMs: TIMEOUT_MS,
+    sender: () => ({}),
+  });
   try {
     await verify();
     if (mail) await send(mail);
@@ -90,16 +103,23 @@ export async function tryMailServer(settings: MailSettings, mail?: Mail): Promis
 }
 
 /** For trials without a mail server: whoever reads the log can sign in to any account. */
-function logMailer(log: Log): Mailer {
+function logMailer(log: Log, sender: () => Sender): Mailer {
   log.warn('SMTP_URL is not set: mails are printed in this log, including sign-in codes');
   return {
     isLogged: true,
     sendMail: async ({ to, subject, text }) => {
-      log.warn({ to, subject }, `a mail that was not sent, because SMTP_URL is not set:\n${text}`);
+      const shown = signed(text, sender());
+      log.warn({ to, subject }, `a mail that was not sent, because SMTP_URL is not set:\n${shown}`);
       return true;
     },
     close: async () => {},
   };
+}
+
+/** The text, with the signature of a brand below "-- " (RFC 3676, 4.3). */
+function signed(text: string, { name, supportEmail }: Sender): string {
+  const lines = [name, supportEmail].filter((line) => line !== undefined);
+  return lines.length === 0 ? text : [`${text.trimEnd()}\n`, '-- ', ...lines, ''].join('\n');
 }
 
 async function sendWithRetries(
@@ -123,8 +143,11 @@ async function sendWithRetries(
   return false;
 }
 
-function smtpTransport(settings: MailSettings, timeoutMs: number) {
-  const { host, port, isTls, login, from } = settings;
+function smtpTransport(
+  { host, port, isTls, login, from }: MailSettings,
+  { timeoutMs, sender }: { timeoutMs: number; sender: () => Sender },
+) {
+  const [, address = from] = /<([^>]*)>$/.exec(from) ?? [];
   const open = async () => {
     const { createTransport } = await import('nodemailer');
     return createTransport({
@@ -149,11 +172,22 @@ function smtpTransport(settings: MailSettings, timeoutMs: number) {
     verify: async () => (await transport()).verify(),
     async send({ id, to, subject, text }: Mail): Promise<void> {
       const signal = AbortSignal.timeout(3 * timeoutMs);
-      // As an object, the address is never parsed as a list of addresses.
-      const mail = { from, to: { name: '', address: to }, subject, text, signal };
-      const messageId = id && `<${id}@${/@([^>\s]+)/.exec(from)?.[1] ?? 'localhost'}>`;
-      await (await transport()).sendMail({ ...mail, ...(messageId && { messageId }) });
+      const brand = sender();
+      await (await transport()).sendMail({
+        from: brand.name === undefined ? from : mailbox(address, brand.name),
+        to: mailbox(to),
+        subject,
+        text: signed(text, brand),
+        signal,
+        ...(brand.supportEmail && { replyTo: mailbox(brand.supportEmail) }),
+        ...(id && { messageId: `<${id}@${address.split('@')[1]}>` }),
+      });
     },
     close: async () => (await opened)?.close(),
   };
+}
+
+/** As an object, an address and its name are never parsed as a list of addresses. */
+function mailbox(address: string, name = '') {
+  return { name, address };
 }

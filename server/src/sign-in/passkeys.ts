@@ -59,9 +59,12 @@ const passkeysOf = query<[accountId: string], { id: string; transports: string[]
   'select id, transports from passkeys where account_id = $1',
 );
 
-/** @throws ApiError `invalid_request` if PUBLIC_URL names an IP address, or at too many passkeys */
+/**
+ * @param deps.rpName the name that the browser's prompt shows
+ * @throws ApiError `invalid_request` if PUBLIC_URL names an IP address, or at too many passkeys
+ */
 export async function passkeyOptions(
-  { db, publicUrl }: { db: Queryable; publicUrl: string },
+  { db, publicUrl, rpName }: { db: Queryable; publicUrl: string; rpName: string },
   { accountId, email }: { accountId: string; email: string },
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
   const rpID = requireHost(publicUrl);
@@ -69,7 +72,7 @@ export async function passkeyOptions(
   if (own.length >= MAX_PASSKEYS) throw tooMany();
   const { generateRegistrationOptions } = await import('@simplewebauthn/server');
   const options = await generateRegistrationOptions({
-    rpName: 'Framewright',
+    rpName,
     rpID,
     userName: email,
     userID: Buffer.from(accountId),

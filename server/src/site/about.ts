@@ -1,3 +1,4 @@
+import type { BrandDeps } from '../brand/brand.ts';
 import type { CatalogDeps } from '../catalog/catalog.ts';
 import { passkeyHost } from '../sign-in/check-passkey.ts';
 import type { Issuer, IssuerName } from '../sign-in/issuers/issuer.ts';
@@ -9,7 +10,7 @@ import { shownModels } from './shown-models.ts';
 
 export type About = ResultOf<typeof getAbout>;
 
-export interface AboutDeps extends BillingSiteDeps, CatalogDeps {
+export interface AboutDeps extends BillingSiteDeps, BrandDeps, CatalogDeps {
   publicUrl(): string;
   issuers: ReadonlyMap<IssuerName, Issuer>;
   signupCredits: number;
@@ -22,7 +23,7 @@ export const getAbout = siteRoute('GET /console/api/site', {
   handle: async (deps: AboutDeps, { request }) => {
     const publicUrl = deps.publicUrl();
     return {
-      name: 'Framewright',
+      name: deps.brand.current().name,
       /** Whether the browser sent a session cookie; the session may have ended. */
       has_session: readCookie(request, publicUrl, SESSION_COOKIE) !== undefined,
       api_url: `${publicUrl}/api/v1`,

@@ -2,6 +2,7 @@
 // built pages (docs/ARCHITECTURE.md, "Walk 3").
 
 import type { FastifyInstance } from 'fastify';
+import type { BrandDeps } from '../brand/brand.ts';
 import { acceptJsonOnly } from '../requests/bodies.ts';
 import type { EndDeps } from '../requests/end-task.ts';
 import { type AboutDeps, getAbout } from './about.ts';
@@ -39,6 +40,7 @@ import { WEBHOOK_ROUTES } from './webhooks/webhooks-site.ts';
 export interface SiteDeps
   extends GuardDeps,
     AboutDeps,
+    BrandDeps,
     StatusDeps,
     CodeDeps,
     IdentityDeps,

@@ -9,6 +9,8 @@ export interface CredentialsDeps {
   signer: Pick<Signer, 'sign' | 'prepare'>;
   /** Whether the manifest has the hash of the prompt. */
   namesPrompt: boolean;
+  /** What the service is called. */
+  generator?: () => string;
   /** What becomes of a video that can't be signed for {@link RETRY_SECONDS}. */
   onFailure: 'wait' | 'unsigned';
 }
@@ -43,8 +45,9 @@ export async function addCredentials(
 ): Promise<Output & { credentials: Credentials }> {
   const unsigned = (credentials: Credentials) => ({ ...output, credentials });
   if (!deps.credentials) return unsigned({ kind: 'unsigned', why: 'off' });
-  const { signer, namesPrompt, onFailure } = deps.credentials;
-  const origin = originOf(deps, task, namesPrompt);
+  const { signer, namesPrompt, generator, onFailure } = deps.credentials;
+  const said = originOf(deps, task, namesPrompt);
+  const origin = generator ? { ...said, generator: generator() } : said;
   try {
     const file = { path: output.filePath, signedPath, source: task.provider };
     const signing = await signer.sign(file, origin);

@@ -43,6 +43,12 @@ export function pngOf(parts: PngParts): Buffer {
   ]);
 }
 
+/** A black PNG. */
+export function blackPng(width: number, height: number): Buffer {
+  const rows = Buffer.alloc(height * (width + 1));
+  return pngOf({ width, height, depth: 8, colourType: 0, rows });
+}
+
 /** One EXIF entry: its tag, type, count and value, in hexadecimal. */
 export const EXIF_ORIENTATION_6 = '0112000300000001' + '00060000';
 /** An entry whose type does not exist and whose value is past the end. */

@@ -12,7 +12,7 @@ const LAYERS = [
   ['kernel'],
   ['database'],
   ['outbound', 'media', 'mail'],
-  ['catalog', 'credentials', 'ledger', 'storage', 'webhooks'],
+  ['brand', 'catalog', 'credentials', 'ledger', 'storage', 'webhooks'],
   ['accounts'],
   ['providers', 'uploads'],
   ['tasks', 'routing'],

@@ -48,6 +48,7 @@ const TABLES = [
     'tracing',
     'sign-in',
     'billing',
+    'brand',
     'moderation',
     'reports',
     'content-credentials',

@@ -7,6 +7,7 @@ import { product } from './sources.ts';
 /** The room of server/src that owns each table. Only files of this room name the table in SQL. */
 const OWNERS = {
   database: 'database_marks migrations recoveries',
+  brand: 'brand',
   catalog: 'model_files model_prices models',
   credentials: 'signing_certificates',
   ledger: 'ledger_balances ledger_lot_movements ledger_lots ledger_transfers',

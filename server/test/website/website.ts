@@ -84,6 +84,7 @@ export async function openTestWebsite(
   const opened = await openTestApp({
     uploads,
     ...(uploads.storage && { storage: uploads.storage }),
+    ...(uploads.brand && { brand: uploads.brand }),
     site: (deps) => async (app) => {
       app.addHook('onRoute', (route) => {
         if (route.method !== 'HEAD') routes.push(route);

@@ -9,6 +9,7 @@ import { Segments, Switch } from '../../ui/form/controls.tsx';
 import { leaveFor, SendButton } from '../../ui/form/sending.tsx';
 import { Credits, expiryOf, formatNumber, Money, pricePerThousand } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
+import { AskForCredits } from '../../ui/support.tsx';
 import { isOver } from './purchases.tsx';
 
 type Pack = OnSale['packs'][number];
@@ -28,7 +29,7 @@ export function Choice({
   if (packs.length + plans.length === 0) {
     return (
       <Empty title="No credits are sold here">
-        Ask the operator of this service when you need more credits.
+        <AskForCredits />
       </Empty>
     );
   }

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { About } from '../../../../server/src/site/about.ts';
+import { brand } from '../../brand.ts';
 import { type Loaded, useLoad } from '../../load.ts';
 import {
   FIRST_IDEMPOTENCY_KEY,
@@ -21,7 +22,7 @@ export default function LandingPage() {
   const { state } = useSession();
   const { route } = useLocation();
   const site = useLoad('/console/api/site');
-  useTitle('Framewright');
+  useTitle('');
   useEffect(() => {
     if (state.kind === 'in') route('/playground', true);
   }, [state.kind]);
@@ -56,7 +57,7 @@ function Opening() {
           <ButtonLink href="/pricing">See the prices</ButtonLink>
         </div>
       </div>
-      <Screening />
+      {brand.shows_test_patterns && <Screening />}
     </section>
   );
 }

@@ -27,6 +27,7 @@ const PAGES = [
   ['/operator/set-up', 'Set-up'],
   ['/operator/audit', 'Audit'],
   ['/operator/actions', 'Actions'],
+  ['/operator/brand', 'Brand'],
   ['/operator/commands', 'Commands'],
 ] as const;
 

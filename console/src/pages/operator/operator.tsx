@@ -2,6 +2,7 @@ import type { FunctionComponent } from 'preact';
 import { useLocation } from 'preact-iso';
 import { NotFound } from '../not-found/not-found.tsx';
 import { AccountPage } from './account.tsx';
+import { BrandPage } from './brand.tsx';
 import { FindPage } from './find.tsx';
 import { AccountsPage, ActionsPage, AuditPage, CommandsPage } from './lists.tsx';
 import { OrderPage, OrdersPage } from './orders.tsx';
@@ -29,6 +30,7 @@ const PAGES = new Map<string, [list: FunctionComponent, one?: OnePage]>([
   ['set-up', [SetUpPage]],
   ['audit', [AuditPage]],
   ['actions', [ActionsPage]],
+  ['brand', [BrandPage]],
   ['commands', [CommandsPage]],
 ]);
 

@@ -7,6 +7,7 @@ import { Facts } from '../../ui/card.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Segments, Switch } from '../../ui/form/controls.tsx';
 import { Field } from '../../ui/form/field.tsx';
+import { FileField } from '../../ui/form/file-field.tsx';
 import { DraftDialog, type DraftField } from '../../ui/form/form-dialog.tsx';
 import { labelOf } from '../../ui/format.tsx';
 import { Load } from '../../ui/states.tsx';
@@ -15,6 +16,8 @@ import { toast } from '../../ui/toast.tsx';
 /** A change that an operator is about to make: a verb, and the fields known to the page. */
 export type Change = GivenChange & {
   initial?: Record<string, string>;
+  /** Fields that are neither asked nor sent. */
+  without?: string[];
   title?: string;
   effect?: string;
   /** Asked instead of the fields: which of these the operator knows. */
@@ -52,11 +55,11 @@ export function VerbDialog(props: Props) {
 type Entered = Record<string, string | boolean>;
 
 function VerbForm({ change, verb, onDone }: Props & { verb: ShownVerb }) {
-  const { choices = [] } = change;
+  const { choices = [], without = [] } = change;
   const given: Entered = { ...change.given };
   const isAsked = (name: string) =>
     choices.length === 0
-      ? !Object.hasOwn(given, name)
+      ? !Object.hasOwn(given, name) && !without.includes(name)
       : choices.some(({ field }) => field === name);
   const fields = Object.entries(verb.fields).filter(([name]) => isAsked(name));
   const draft = useDraft<Entered>(`${change.verb} ${Object.values(given).join(' ')}`, () => ({
@@ -202,6 +205,7 @@ function VerbField({
 }: DraftField<string | boolean> & { label: string; field: FieldOfVerb }) {
   const words = { label, hint: about, error };
   if (kind === 'flag') return <Switch {...words} checked={value === true} onChange={onChange} />;
+  if (kind === 'file') return <FileField {...words} max={max} onChange={onChange} />;
   if (kind === 'choice') {
     const shown = choices.map((one) => ({ value: one, label: labelOf(one) }));
     return <Segments {...words} value={String(value)} choices={shown} onChange={onChange} />;

@@ -7,6 +7,7 @@ import { EnterTestMode, RefillButton } from '../../shell/test-mode.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { INPUT, Problem } from '../../ui/form/field.tsx';
 import { Credits } from '../../ui/format.tsx';
+import { AskForCredits } from '../../ui/support.tsx';
 import { type Form, mediaOf } from './form-model.ts';
 
 const PAUSE_MS = 150;
@@ -125,8 +126,8 @@ function Lacking({ isTest }: { isTest: boolean }) {
   return (
     <>
       {data?.billing === false ? (
-        <p class="order-first basis-full text-sm">
-          No credits are sold here. Ask the operator of this service for some.
+        <p class="order-first basis-full text-sm break-words">
+          No credits are sold here. <AskForCredits />
         </p>
       ) : (
         <ButtonLink look="primary" icon="coins" href="/credits">

@@ -4,6 +4,7 @@ import { useLocation } from 'preact-iso';
 import type { About } from '../../../../server/src/site/about.ts';
 import type { SignInResult } from '../../../../server/src/site/tell-owner.ts';
 import { api, besideField } from '../../api.ts';
+import { brand } from '../../brand.ts';
 import { type Draft, useDraft } from '../../draft.ts';
 import { type Loaded, useLoad } from '../../load.ts';
 import { useSession } from '../../session.tsx';
@@ -91,16 +92,18 @@ function Aside({ credits }: { credits: number }) {
   if (credits > 0) points.push(`${formatNumber(credits)} credits for the playground are included.`);
   return (
     <div class="hidden self-start pt-2 lg:block">
-      <div class="cropped m-[9px]">
-        <img
-          src={still}
-          alt=""
-          width={840}
-          height={360}
-          class="aspect-[21/9] w-full object-cover"
-        />
-      </div>
-      <ul class="mx-[9px] mt-9 grid">
+      {brand.shows_test_patterns && (
+        <div class="cropped m-[9px] mb-9">
+          <img
+            src={still}
+            alt=""
+            width={840}
+            height={360}
+            class="aspect-[21/9] w-full object-cover"
+          />
+        </div>
+      )}
+      <ul class="mx-[9px] grid">
         {points.map((point) => (
           <li key={point} class="border-t border-line py-3 first:border-0">
             {point}

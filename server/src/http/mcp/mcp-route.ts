@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import type { FastifyInstance, FastifyReply, FastifyRequest, InjectOptions } from 'fastify';
 import { secretOf } from '../../accounts/admission.ts';
+import type { BrandDeps } from '../../brand/brand.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { acceptJsonOnly } from '../../requests/bodies.ts';
 import { API_PREFIX } from '../public/public-api.ts';
@@ -10,7 +11,7 @@ import { API_PREFIX } from '../public/public-api.ts';
 /** The base URL of in-process calls; nothing is sent there. */
 const BASE_URL = `http://framewright.internal${API_PREFIX}`;
 
-interface McpDeps {
+interface McpDeps extends BrandDeps {
   publicUrl(): string;
   /** Aborts the calls that wait for a video. */
   stopping: AbortSignal;
@@ -22,7 +23,7 @@ interface McpDeps {
  * apply. Browsers may call it only from pages of this installation: the protocol demands this
  * against DNS rebinding.
  */
-export function mcpRoute(app: FastifyInstance, { publicUrl, stopping }: McpDeps): void {
+export function mcpRoute(app: FastifyInstance, { publicUrl, brand, stopping }: McpDeps): void {
   acceptJsonOnly(app);
   app.addHook('onRequest', async ({ headers: { origin } }) => {
     if (origin === undefined || origin === new URL(publicUrl()).origin) return;
@@ -32,12 +33,13 @@ export function mcpRoute(app: FastifyInstance, { publicUrl, stopping }: McpDeps)
     method: 'POST', // GET and DELETE are 405: there are no sessions
     url: '/mcp',
     schema: { hide: true },
-    handler: (request, reply) => callTool({ app, stopping }, request, reply),
+    handler: (request, reply) =>
+      callTool({ app, stopping, title: brand.current().name }, request, reply),
   });
 }
 
 async function callTool(
-  { app, stopping }: { app: FastifyInstance; stopping: AbortSignal },
+  { app, ...options }: { app: FastifyInstance; stopping: AbortSignal; title: string },
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
@@ -50,7 +52,8 @@ async function callTool(
   };
   const { createHttpHandler } = await import('@framewright/mcp');
   // No retries here: nothing limits how many calls would wait. The caller gets Retry-After.
-  const handle = createHttpHandler({ baseUrl: BASE_URL, fetch: callApi, maxRetries: 0, stopping });
+  const calls = { baseUrl: BASE_URL, fetch: callApi, maxRetries: 0 };
+  const handle = createHttpHandler({ ...calls, ...options });
   const response = await handle(webRequest(request, reply), apiKey, request.body);
   const bytes = Readable.fromWeb((response.body ?? new Blob().stream()) as ReadableStream);
   const isCounted = await Promise.race([called.promise, once(bytes, 'readable')]);

@@ -14,9 +14,13 @@ import { LINKS } from './links.ts';
  * Builds the OpenAPI document of all endpoints, with the models that a catalog offers at the given
  * time. Needs no database and no running service.
  */
-export async function describePublicApi(catalog: Catalog, at: Date): Promise<object> {
+export async function describePublicApi(
+  catalog: Catalog,
+  at: Date,
+  title: string,
+): Promise<object> {
   const app = fastify();
-  await app.register(swagger, openApiOptions());
+  await app.register(swagger, openApiOptions(title));
   for (const { description } of ENDPOINTS) {
     const url = API_PREFIX + description.url;
     const { operationId = '', response } = description.schema;
@@ -47,12 +51,12 @@ function refuseToServe(): never {
 }
 
 /** The parts of openapi.json that are not in the schemas of the endpoints. */
-function openApiOptions(): FastifyDynamicSwaggerOptions {
+function openApiOptions(title: string): FastifyDynamicSwaggerOptions {
   return {
     openapi: {
       openapi: '3.1.0',
       info: {
-        title: 'Framewright',
+        title,
         version: '1.0.0',
         description:
           'Asynchronous video generation, paid with prepaid credits. ' +

@@ -3,7 +3,7 @@ import { readIsoTime } from '../../kernel/text/iso-time.ts';
 
 /** A verb's field, as the console gets it in JSON. */
 export interface FieldFacts {
-  kind: 'text' | 'whole' | 'number' | 'flag' | 'time' | 'choice';
+  kind: 'text' | 'whole' | 'number' | 'flag' | 'time' | 'choice' | 'file';
   /** One sentence that says what it is, with its unit. */
   about: string;
   /** The placeholder for a value in the command line's help, such as CREDITS. */
@@ -122,6 +122,29 @@ export function choiceOf<const Choice extends string>(
     isOptional: false,
     read: (given, refuse) => choices.find((one) => one === given) ?? refuse(`must be ${named}`),
   };
+}
+
+/** A file: its path on the command line, in JSON its bytes in base64. */
+export function file(about: string, { max }: { max: number }): Field<string> {
+  return {
+    kind: 'file',
+    about,
+    word: 'FILE',
+    max,
+    isOptional: false,
+    read(given, refuse) {
+      const isBase64 = typeof given === 'string' && /^[A-Za-z0-9+/]+={0,2}$/.test(given);
+      return isBase64 ? given : refuse('must be a file, in base64');
+    },
+  };
+}
+
+/** A field whose value is what `parse` makes of the text. */
+export function parsed<Value>(
+  field: Field<string>,
+  parse: (given: string, refuse: (bound: string) => never) => Value,
+): Field<Value> {
+  return { ...field, read: (given, refuse) => parse(field.read(given, refuse), refuse) };
 }
 
 export function optional<Value>(field: Field<Value>): Field<Value | undefined> {

@@ -1,3 +1,4 @@
+import type { BrandSettings } from '../../brand/brand.ts';
 import type { VendorModel } from '../../catalog/proposed-model.ts';
 import type { Database } from '../../database/database.ts';
 import { Refusal } from '../../kernel/errors.ts';
@@ -23,6 +24,8 @@ export interface VerbDeps {
   listVendorModels?:
     | ((provider: string, connection?: string) => Promise<VendorModel[]>)
     | undefined;
+  /** What variables set of the brand. */
+  fixedBrand?: (() => Promise<BrandSettings>) | undefined;
 }
 
 export interface ListPage {

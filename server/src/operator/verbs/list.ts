@@ -12,6 +12,7 @@ export const NOUNS = {
   packs: async () => (await import('./offers.ts')).PACKS,
   plans: async () => (await import('./offers.ts')).PLANS,
   models: async () => (await import('./models.ts')).MODELS,
+  brand: async () => (await import('./brand.ts')).BRAND,
   orders: async () => (await import('./orders.ts')).ORDERS,
   tasks: async () => (await import('./tasks.ts')).TASKS,
   reconcile: async () => (await import('./reconcile.ts')).RECONCILE,

@@ -7,16 +7,8 @@ import { readClockMs } from '../../database/clock.ts';
 import type { Queryable } from '../../database/database.ts';
 import { performAction } from '../actions.ts';
 import { proposeModels } from '../proposed-models.ts';
-import { choiceOf, type Field, optional, text, time } from '../verb/fields.ts';
+import { choiceOf, optional, parsed, text, time } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
-
-/** A text field whose value is what `parse` makes of the text. */
-function parsed<Value>(
-  field: Field<string>,
-  parse: (given: string, refuse: (bound: string) => never) => Value,
-): Field<Value> {
-  return { ...field, read: (given, refuse) => parse(field.read(given, refuse), refuse) };
-}
 
 const partsOf = (given: string) => given.split(',').map((part) => part.trim());
 

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import type { BrandDeps } from '../../brand/brand.ts';
 import type { Transaction } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { challengeOptions, enterByPasskey } from '../../sign-in/check-passkey.ts';
@@ -54,8 +55,8 @@ export const PASSKEY_ROUTES = [
   }),
   siteRoute('POST /auth/passkeys/options', {
     proof: 'passkey',
-    handle: ({ db, publicUrl }: PageDeps, { session }) =>
-      passkeyOptions({ db, publicUrl: publicUrl() }, session),
+    handle: ({ db, publicUrl, brand }: PageDeps & BrandDeps, { session }) =>
+      passkeyOptions({ db, publicUrl: publicUrl(), rpName: brand.current().name }, session),
   }),
   siteRoute('POST /auth/passkeys', {
     proof: 'passkey',

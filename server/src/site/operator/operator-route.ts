@@ -1,4 +1,5 @@
 import { type Static, type TObject, type TProperties, Type } from 'typebox';
+import type { BrandDeps } from '../../brand/brand.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError, invalidRequest, Refusal, UsageError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
@@ -7,7 +8,7 @@ import type { SetUp } from '../../operator/set-up/set-up.ts';
 import type { Links } from '../../storage/links.ts';
 import { siteRoute } from '../route.ts';
 
-export interface OperatorDeps {
+export interface OperatorDeps extends BrandDeps {
   db: Database;
   log: Log;
   links: Links;

@@ -66,7 +66,7 @@ export const VERB_ROUTES = [
 
 /** Runs a verb for a request. Lists are sent as a page with the next one's cursor. */
 function performed(
-  { db, log }: OperatorDeps,
+  { db, log, brand }: OperatorDeps,
   verb: Verb,
   { given, cursor, action }: { given: object; cursor?: string | undefined; action: Action },
 ): Promise<unknown> {
@@ -74,7 +74,9 @@ function performed(
   return withApiErrors(async () => {
     const page = { limit: PAGE_ROWS, after: cursor || undefined };
     const work = verb.prepareRequest(given);
-    const result = await work({ db, log, page, waitSeconds: verb.consoleWaitSeconds }, action);
+    const fixedBrand = async () => brand.fixed;
+    const { consoleWaitSeconds: waitSeconds } = verb;
+    const result = await work({ db, log, page, waitSeconds, fixedBrand }, action);
     return verb.cursorOf && Array.isArray(result) ? pageOf(result, verb.cursorOf) : result;
   }, isItemRead);
 }
@@ -107,6 +109,7 @@ type ReadBy<Name extends VerbName> = {
 export type VerbReads =
   | ReadBy<'accounts list'>
   | ReadBy<'actions list'>
+  | ReadBy<'brand show'>
   | ReadBy<'find'>
   | ReadBy<'orders list'>
   | ReadBy<'orders show'>

@@ -8,6 +8,7 @@ import { createTestDatabase } from '../../../test/database.ts';
 import { recordingLog } from '../../../test/recording-log.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { until } from '../../../test/until.ts';
+import { DEFAULT_BRAND } from '../../brand/brand.ts';
 import { openKeptPackages, packageRoutes } from './packages.ts';
 
 const database = await createTestDatabase();
@@ -34,10 +35,10 @@ async function openProcess(version: string, text: string) {
   await packages.keep();
   const app: FastifyInstance = fastify();
   packageRoutes(app, {
-    db: database.db,
     folder: files.path,
     publicUrl: () => 'https://video.example',
-    adminEmails: new Set(),
+    brand: { current: () => DEFAULT_BRAND, fixed: {} },
+    showsTestPatterns: false,
     packages,
   });
   return { app, lines };

@@ -6,7 +6,8 @@ import { type Database, statement } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { evictOldest } from '../../kernel/evict-oldest.ts';
 import type { Log } from '../../kernel/log.ts';
-import { type DocsDeps, forInstallation } from './docs.ts';
+import { FOR_EVER } from './page-brand.ts';
+import { forInstallation, type TextDeps } from './texts.ts';
 
 interface Package {
   name: string;
@@ -102,7 +103,7 @@ async function readPackage(folder: string, name: string): Promise<Package> {
   return { name, bytes, sha256: createHash('sha256').update(bytes).digest('hex') };
 }
 
-interface PackagesDeps extends DocsDeps {
+interface PackagesDeps extends TextDeps {
   packages: ReturnType<typeof openKeptPackages>;
 }
 
@@ -129,7 +130,7 @@ export function packageRoutes(app: FastifyInstance, deps: PackagesDeps): void {
     const found = await deps.packages.read(request.params.name);
     if (!found) throw await noSuchFile(deps);
     const etag = `"${found.sha256}"`;
-    reply.headers({ etag, 'cache-control': 'public, max-age=31536000, immutable' });
+    reply.headers({ etag, 'cache-control': FOR_EVER });
     if (request.headers['if-none-match']?.includes(etag)) return reply.code(304).send();
     // A wheel is a ZIP archive.
     return reply
@@ -156,7 +157,7 @@ function pageSender(deps: PackagesDeps, { file, type, tableOf }: Page) {
     return reply
       .header('cache-control', 'no-cache')
       .type(`text/${type}; charset=utf-8`)
-      .send(forInstallation(written, deps).replace(PLACE, () => table));
+      .send(forInstallation(written, file, deps).replace(PLACE, () => table));
   };
 }
 

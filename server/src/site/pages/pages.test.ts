@@ -8,7 +8,9 @@ import { after, test } from 'node:test';
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
 import type { InjectOptions } from 'fastify';
 import { openTestApp } from '../../../test/app.ts';
+import { blackPng } from '../../../test/media/image-parts.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
+import { type Brand, DEFAULT_BRAND } from '../../brand/brand.ts';
 import { createApp } from '../../http/app.ts';
 import { isPageRequest, PAGE_PATHS, pageRoutes } from './pages.ts';
 
@@ -24,7 +26,13 @@ await mkdir(path.join(folder, 'assets'), { recursive: true });
 await writeFile(secret, 'outside of the build');
 await mkdir(path.join(folder, 'packages'));
 await writeFile(path.join(folder, 'index.html'), INDEX);
-await writeFile(path.join(folder, 'favicon.svg'), '<svg/>');
+await writeFile(path.join(folder, 'favicon.svg'), '<svg><title>%brand%</title>%accent%</svg>');
+await writeFile(path.join(folder, 'robots.txt'), 'Sitemap: http://127.0.0.1:8080/docs/sitemap.xml');
+await writeFile(path.join(folder, 'llms.txt'), '# %brand%');
+await mkdir(path.join(folder, 'docs/branded'), { recursive: true });
+const MARKS = '<title>%brand%</title><!-- brand --><!-- logo --><!-- links -->';
+await writeFile(path.join(folder, 'docs/branded/index.html'), MARKS);
+let brand: Brand = DEFAULT_BRAND;
 for (const page of ['docs/quickstart', 'docs/operations/overview']) {
   await mkdir(path.join(folder, page), { recursive: true });
   await writeFile(
@@ -51,6 +59,8 @@ const app = await createApp({
       publicUrl,
       adminEmails,
       docsEditUrl: 'https://code.example/edit',
+      brand: { current: () => brand, fixed: {} },
+      showsTestPatterns: true,
     });
   },
   isPageRequest,
@@ -107,8 +117,13 @@ test('a hashed file is kept for ever and sent compressed to who takes it, anothe
   const large = await app.inject({ url: '/assets/page-1a2b.js' });
   assert.equal(large.headers['content-encoding'], undefined);
   assert.equal(large.body, SCRIPT);
-  const other = await app.inject({ url: '/favicon.svg' });
-  assert.deepEqual([other.statusCode, other.headers['cache-control']], [200, 'no-cache']);
+  for (const url of ['/favicon.svg', '/', '/docs/quickstart']) {
+    const other = await app.inject({ url });
+    assert.deepEqual([other.statusCode, other.headers['cache-control']], [200, 'no-cache']);
+    const headers = { 'if-none-match': String(other.headers.etag) };
+    const same = await app.inject({ url, headers });
+    assert.deepEqual([same.statusCode, same.body], [304, ''], url);
+  }
 });
 
 test('an unknown address in a browser gets the page that says so', async () => {
@@ -235,4 +250,65 @@ test('the pages for operators are shown after a sign-in as operator', async () =
   );
   assert.equal((await app.inject('/docs/operations/overview.md')).statusCode, 302);
   assert.equal((await app.inject('/docs/operations/search.json')).statusCode, 302);
+});
+
+/** What a page knows of its brand. */
+function brandIn(html: string) {
+  const [, content = ''] = /<meta name="brand" content="([^"]*)" \/>/.exec(html) ?? [];
+  const json = content.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>');
+  return JSON.parse(json.replaceAll('&amp;', '&'));
+}
+
+test('a changed brand is in the next response, and a name is text wherever it is', async (t) => {
+  t.after(() => (brand = DEFAULT_BRAND));
+  const before = await app.inject('/docs/branded');
+  assert.equal(brandIn(before.body).name, 'Framewright');
+  assert.match(before.body, /<link rel="icon" href="\/favicon.svg"/);
+  for (const name of [
+    '</title><script>alert(1)</script>',
+    '" onload="alert(1)',
+    '<!-- links -->%brand%%accent%<!-- edit x -->',
+    'a"%brand%',
+    "$& $1 $' &amp;",
+  ]) {
+    brand = { name, color: '#1a6fd4', terms_url: 'https://example.com/terms' };
+    const { body, headers } = await app.inject('/docs/branded');
+    assert.notEqual(headers.etag, before.headers.etag);
+    assert.deepEqual(
+      [brandIn(body).name, brandIn(body).tokens['--color-focus']],
+      [name, '#1a6fd4'],
+    );
+    const plain = body.replaceAll(/<\/?(title|meta|link|span|a)( [\w:]+="[^"]*")*( \/)?>/g, '');
+    assert.doesNotMatch(plain, /[<>]/, name);
+    assert.match(body, /<a href="https:\/\/example.com\/terms">Terms<\/a>/);
+    const icon = (await app.inject('/favicon.svg')).body;
+    assert.match(icon, /^<svg><title>[^<>]+<\/title>#1a6fd4<\/svg>$/);
+    assert.equal((await app.inject('/llms.txt')).body, `# ${name}`);
+  }
+  const robots = await app.inject('/robots.txt');
+  assert.equal(robots.body, 'Sitemap: https://video.example/docs/sitemap.xml');
+});
+
+test('a logo is served under an address of its own, as what its bytes are', async (t) => {
+  t.after(() => (brand = DEFAULT_BRAND));
+  assert.equal((await open('/brand/logo')).statusCode, 404);
+  const addresses = new Set<string>();
+  for (const [width, height, isIcon] of [
+    [64, 64, true],
+    [200, 40, false],
+  ] as const) {
+    brand = { name: 'Ada & Co', logo: blackPng(width, height).toString('base64') };
+    const { body } = await app.inject('/docs/branded');
+    const { url, is_icon } = brandIn(body).logo;
+    assert.deepEqual([is_icon, body.includes(`<link rel="icon" href="${url}"`)], [isIcon, isIcon]);
+    assert.ok(body.includes(`alt="${isIcon ? '' : 'Ada &amp; Co'}"`), body);
+    assert.ok(body.includes(`<meta property="og:image" content="https://video.example${url}"`));
+    const file = await app.inject(url);
+    assert.deepEqual(file.rawPayload, blackPng(width, height));
+    assert.equal(file.headers['content-type'], 'image/png');
+    assert.match(String(file.headers['cache-control']), /immutable/);
+    assert.equal((await app.inject('/brand/logo?v=x')).headers['cache-control'], 'no-cache');
+    addresses.add(url);
+  }
+  assert.equal(addresses.size, 2);
 });

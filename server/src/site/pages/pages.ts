@@ -3,8 +3,11 @@ import fastifyStatic from '@fastify/static';
 import { PACKAGES } from 'console/build.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../kernel/log.ts';
-import { DOCS_FILES, type DocsDeps, docsRoutes } from './docs.ts';
+import type { GuardDeps } from '../guard.ts';
+import { DOCS_FILES, docsRoutes } from './docs.ts';
 import { openKeptPackages, packageRoutes } from './packages.ts';
+import { FOR_EVER, logoRoute } from './page-brand.ts';
+import { openTexts, type TextDeps } from './texts.ts';
 
 /** Origins other than their own that pages may load from. */
 export interface PageOrigins {
@@ -61,7 +64,7 @@ export const PAGE_PATHS = [
   '/operator/*',
 ];
 
-const FILES = 'packages|assets|openapi\\.json';
+const FILES = 'packages|assets|brand|openapi\\.json';
 /** Not pages: unknown paths below these get the error envelope. */
 const APIS = new RegExp(
   `^/(api|auth|console|callbacks|media|webhooks|docs|mcp|healthz|readyz|${FILES})(/|$)`,
@@ -75,12 +78,13 @@ export function isPageRequest({ method, url, headers }: FastifyRequest): boolean
 }
 
 /** The build's folder has `index.html`, and `assets/` with hashed names. */
-export interface PagesDeps extends DocsDeps {
+export interface PagesDeps extends GuardDeps, TextDeps {
   log: Log;
   origins: PageOrigins;
 }
 
-const YEAR_SECONDS = 31_536_000;
+/** Other texts of the build that are filled in, by their path. */
+const TEXTS = ['favicon.svg', 'robots.txt'];
 
 /**
  * Serves the pages and their assets, compressed if the browser accepts it. All pages are one
@@ -96,20 +100,25 @@ export async function pageRoutes(app: FastifyInstance, deps: PagesDeps): Promise
     wildcard: false,
     index: false,
     preCompressed: true,
-    globIgnore: ['index.html*', '**/*.{br,gz}', `${PACKAGES}/**`, ...DOCS_FILES],
+    globIgnore: ['index.html', ...TEXTS, '**/*.{br,gz}', `${PACKAGES}/**`, ...DOCS_FILES],
     cacheControl: false,
     setHeaders(reply, path) {
-      const isHashed = path.includes('/assets/');
-      const caching = isHashed ? `public, max-age=${YEAR_SECONDS}, immutable` : 'no-cache';
-      reply.header('cache-control', caching);
+      reply.header('cache-control', path.includes('/assets/') ? FOR_EVER : 'no-cache');
     },
   });
-  const handler = (_request: FastifyRequest, reply: FastifyReply) => reply.sendFile('index.html');
-  for (const url of PAGE_PATHS) app.get(url, handler);
-  docsRoutes(app, deps);
+  const texts = openTexts(deps);
+  const send =
+    (file: string, status?: number) => async (request: FastifyRequest, reply: FastifyReply) => {
+      await texts.send({ request, reply }, file, status);
+      return reply;
+    };
+  for (const url of PAGE_PATHS) app.get(url, send('index.html'));
+  for (const file of TEXTS) app.get(`/${file}`, send(file));
+  logoRoute(app, deps);
+  docsRoutes(app, { ...deps, texts });
   const packages = openKeptPackages({ ...deps, folder: path.join(deps.folder, PACKAGES) });
   // If this fails, a request for the packages tries it again.
   await packages.keep().catch((err) => deps.log.error({ err }, 'the packages could not be stored'));
   packageRoutes(app, { ...deps, packages });
-  app.setNotFoundHandler((_request, reply) => reply.code(404).sendFile('index.html'));
+  app.setNotFoundHandler(send('index.html', 404));
 }

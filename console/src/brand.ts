@@ -1,0 +1,17 @@
+import type { PageBrand } from '../../server/src/site/pages/page-brand.ts';
+
+/** The operator's brand, which the service puts into each page (theme-before-paint.js colours it). */
+export const brand: PageBrand = JSON.parse(
+  document.querySelector<HTMLMetaElement>('meta[name=brand]')?.content ?? '{}',
+);
+
+/** What an operator has set, to link to: the words, and the address. */
+export function brandLinks(): { title: string; href: string }[] {
+  const links = {
+    Terms: brand.terms_url,
+    Privacy: brand.privacy_url,
+    Imprint: brand.imprint_url,
+    Support: brand.support_email && `mailto:${brand.support_email}`,
+  };
+  return Object.entries(links).flatMap(([title, href]) => (href ? [{ title, href }] : []));
+}

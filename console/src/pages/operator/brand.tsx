@@ -1,0 +1,67 @@
+import { useList } from '../../load.ts';
+import type { Item } from '../../site-api.ts';
+import { labelOf } from '../../ui/format.tsx';
+import { type Column, column, prose } from '../../ui/table.tsx';
+import { AskButton, ListPage } from './frame.tsx';
+import type { Change } from './verb-dialog.tsx';
+
+type Setting = Item<'GET /console/api/operator/verbs/brand/show'>;
+
+export function BrandPage() {
+  const list = useList('/console/api/operator/verbs/brand/show');
+  return (
+    <ListPage
+      title="Brand"
+      lead="What customers see on pages, in mails and in documents. Reload a page to see a change."
+      list={list}
+      empty={null}
+      columns={SETTINGS}
+      keyOf={({ setting }) => setting}
+      actions={
+        list.items?.some((setting) => !isFixed(setting)) && (
+          <AskButton look="primary" change={changeOf(list.items)}>
+            Change the brand
+          </AskButton>
+        )
+      }
+    />
+  );
+}
+
+/** Asks for what no variable has set. */
+function changeOf(settings: Setting[]): Change {
+  const own = settings.filter(({ set_by: by }) => by === 'operator');
+  const texts = own.filter(({ setting }) => setting !== 'logo');
+  return {
+    verb: 'brand set',
+    initial: Object.fromEntries(texts.map(({ setting, value }) => [setting, value ?? ''])),
+    without: settings.filter(isFixed).map(({ setting }) => setting),
+  };
+}
+
+function isFixed({ set_by: by }: Setting): boolean {
+  return by !== 'operator' && by !== 'default';
+}
+
+const SETTINGS: Column<Setting>[] = [
+  column('Setting', ({ setting }) => <span class="font-medium">{labelOf(setting)}</span>),
+  prose('Value', ({ value }) =>
+    value === null ? <span class="text-dim">none</span> : <span class="break-all">{value}</span>,
+  ),
+  prose('Set by', (row) => (isFixed(row) ? `the variable ${row.set_by}, fixed` : row.set_by)),
+  column('', ({ setting, set_by: by }) =>
+    setting === 'logo' && by === 'operator' ? (
+      <AskButton small item="the logo" change={WITHOUT_LOGO}>
+        Remove
+      </AskButton>
+    ) : null,
+  ),
+];
+
+const WITHOUT_LOGO: Change = {
+  verb: 'brand set',
+  title: 'Remove the logo',
+  effect: 'The default mark takes its place.',
+  given: { logo: 'none' },
+  without: ['name', 'color', 'support_email', 'terms_url', 'privacy_url', 'imprint_url'],
+};

@@ -1,0 +1,97 @@
+// The room brand/: what an installation is called and looks like (docs/operators/brand.md).
+
+import { checkColor } from './color.ts';
+import { checkLogo, LOGO_BYTES } from './logo.ts';
+
+/** @returns the value as it is kept. `refuse` throws, with the bound that it violates: `must be …` */
+type Check = (given: string, refuse: (bound: string) => never) => string;
+
+interface BrandFacts {
+  /** Set, it wins over what operators set by command or in the console. */
+  variable: string;
+  about: string;
+  check: Check;
+}
+
+export const BRAND_FIELDS = {
+  name: {
+    variable: 'BRAND_NAME',
+    about: 'The name that customers read, at most 60 characters.',
+    check: checkName,
+  },
+  logo: {
+    variable: 'BRAND_LOGO',
+    about: `A PNG or WebP image of at most ${LOGO_BYTES / 1024} KB. A square one is also the icon.`,
+    check: checkLogo,
+  },
+  color: {
+    variable: 'BRAND_COLOR',
+    about: 'The accent colour, such as #1a6fd4.',
+    check: checkColor,
+  },
+  support_email: {
+    variable: 'SUPPORT_EMAIL',
+    about: 'The address that customers write to when they need help or credits.',
+    check: checkEmail,
+  },
+  terms_url: {
+    variable: 'TERMS_URL',
+    about: 'The https address of the terms.',
+    check: checkLink,
+  },
+  privacy_url: {
+    variable: 'PRIVACY_URL',
+    about: 'The https address of the privacy policy.',
+    check: checkLink,
+  },
+  imprint_url: {
+    variable: 'IMPRINT_URL',
+    about: 'The https address of the imprint.',
+    check: checkLink,
+  },
+} satisfies Record<string, BrandFacts>;
+
+export type BrandField = keyof typeof BRAND_FIELDS;
+
+/** Checked values. The logo is its file in base64. */
+export type BrandSettings = { [Field in BrandField]?: string };
+
+export type Brand = BrandSettings & { name: string };
+
+export const DEFAULT_BRAND: Brand = { name: 'Framewright' };
+
+export interface BrandDeps {
+  brand: {
+    current(): Brand;
+    /** What variables set: nothing else changes it. */
+    fixed: BrandSettings;
+  };
+}
+
+const MAX_NAME = 60;
+/** Characters that end a line, or that reorder the text around the name. */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
+
+function checkName(given: string, refuse: (bound: string) => never): string {
+  if (UNPRINTABLE.test(given)) refuse('must be one line of printable characters');
+  if ([...given].length > MAX_NAME) refuse(`must have at most ${MAX_NAME} characters`);
+  return given;
+}
+
+const MAX_EMAIL = 254;
+
+function checkEmail(given: string, refuse: (bound: string) => never): string {
+  if (given.length <= MAX_EMAIL && /^[\w.+-]+@[\w-]+(\.[\w-]+)+$/.test(given)) {
+    return given;
+  }
+  return refuse('must be an e-mail address such as help@example.com');
+}
+
+const MAX_LINK = 500;
+
+function checkLink(given: string, refuse: (bound: string) => never): string {
+  const url = URL.parse(given);
+  const isOpen = url?.protocol === 'https:' && url.username === '' && url.password === '';
+  if (isOpen && url.href.length <= MAX_LINK) return url.href;
+  return refuse(`must be an https address of at most ${MAX_LINK} characters, without a password`);
+}

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import type { Brand, BrandDeps } from '../../brand/brand.ts';
+import { accentTokens } from '../../brand/color.ts';
+import { readLogo } from '../../brand/logo.ts';
+import { noSuchPath } from '../../requests/errors.ts';
+
+/** For files whose address changes with them. */
+export const FOR_EVER = 'public, max-age=31536000, immutable';
+
+export type PageBrand = ReturnType<typeof pageBrand>;
+
+/** What a page knows of the brand before its first paint, in `<meta name="brand">`. */
+export function pageBrand(brand: Brand, showsTestPatterns: boolean) {
+  const { name, color, support_email, terms_url, privacy_url, imprint_url } = brand;
+  return {
+    name,
+    support_email,
+    terms_url,
+    privacy_url,
+    imprint_url,
+    logo: shownLogo(brand),
+    /** Values of the design tokens that the accent replaces. */
+    tokens: color === undefined ? {} : accentTokens(color),
+    /** Whether new tasks go to the built-in renderer, so that its sample may be shown. */
+    shows_test_patterns: showsTestPatterns,
+  };
+}
+
+const LOGO_PATH = '/brand/logo';
+
+/** The address changes with the file, so that browsers may keep it. */
+export function shownLogo({ logo }: Brand) {
+  const read = logo === undefined ? undefined : readLogo(logo);
+  if (!read) return undefined;
+  const { bytes, width, height } = read;
+  const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 16);
+  return {
+    url: `${LOGO_PATH}?v=${hash}`,
+    width,
+    height,
+    /** Whether it fits beside the name and into a tab; any other logo stands for the name. */
+    is_icon: width <= 1.5 * height && height <= 1.5 * width,
+  };
+}
+
+export function logoRoute(app: FastifyInstance, { brand }: BrandDeps): void {
+  app.get(LOGO_PATH, { schema: { hide: true } }, (request, reply) => {
+    const { logo = '' } = brand.current();
+    const file = readLogo(logo);
+    if (!file) throw noSuchPath();
+    const isNamed = request.url === shownLogo(brand.current())?.url;
+    return reply
+      .header('cache-control', isNamed ? FOR_EVER : 'no-cache')
+      .type(file.mediaType)
+      .send(file.bytes);
+  });
+}

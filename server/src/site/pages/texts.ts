@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import { escapeHtml, fill, UNBRANDED } from 'console/build.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Brand, BrandDeps } from '../../brand/brand.ts';
+import { pageBrand, shownLogo } from './page-brand.ts';
+
+export interface TextDeps extends BrandDeps {
+  /** The folder of the built pages. */
+  folder: string;
+  publicUrl(): string;
+  /** Where the docs can be edited; undefined: no edit links. */
+  docsEditUrl?: string | undefined;
+  /** Whether new tasks go to the built-in renderer: pages then show one of its test patterns. */
+  showsTestPatterns: boolean;
+}
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.md': 'text/markdown; charset=utf-8',
+  '.txt': 'text/plain; charset=utf-8',
+  '.xml': 'application/xml; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.svg': 'image/svg+xml; charset=utf-8',
+};
+
+/** Errors that mean "no such file"; the last is for a name that is too long. */
+const NO_FILE = new Set<unknown>(['ENOENT', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG']);
+
+const toBrotli = promisify(brotliCompress);
+const toGzip = promisify(gzip);
+
+interface Text {
+  plain: Buffer;
+  br: Buffer;
+  gzip: Buffer;
+  etag: string;
+}
+
+export type Texts = ReturnType<typeof openTexts>;
+
+/** The build's texts as this installation sends them, each made once per brand. */
+export function openTexts(deps: TextDeps) {
+  let made = { brand: deps.brand.current(), texts: new Map<string, Promise<Text>>() };
+  const load = async (file: string): Promise<Text> => {
+    const written = await readFile(path.join(deps.folder, file), 'utf8');
+    const plain = Buffer.from(forInstallation(written, file, deps));
+    const params = { [constants.BROTLI_PARAM_QUALITY]: 5 };
+    const etag = `W/"${createHash('sha256').update(plain).digest('base64url')}"`;
+    return { plain, br: await toBrotli(plain, { params }), gzip: await toGzip(plain), etag };
+  };
+  const read = (file: string): Promise<Text | undefined> => {
+    const brand = deps.brand.current();
+    if (made.brand !== brand) made = { brand, texts: new Map() };
+    const { texts } = made;
+    const text = texts.get(file) ?? load(file);
+    texts.set(file, text);
+    return text.catch((error: NodeJS.ErrnoException) => {
+      texts.delete(file);
+      if (NO_FILE.has(error.code)) return undefined;
+      throw error;
+    });
+  };
+  /** Sends a file, compressed if the client accepts it. @returns false if there is none */
+  const send = async (
+    { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+    file: string,
+    status = 200,
+  ): Promise<boolean> => {
+    const text = await read(file);
+    if (!text) return false;
+    const coding = codingOf(request);
+    if (coding) reply.header('content-encoding', coding);
+    const isKnown = status === 200 && request.headers['if-none-match'] === text.etag;
+    reply
+      .code(isKnown ? 304 : status)
+      .headers({ 'cache-control': 'no-cache', vary: 'accept-encoding', etag: text.etag })
+      .type(TYPES[path.extname(file)] ?? 'text/plain')
+      .send(isKnown ? undefined : text[coding ?? 'plain']);
+    return true;
+  };
+  return { send };
+}
+
+/** Fills what is particular to this installation into a built text. */
+export function forInstallation(text: string, file: string, deps: TextDeps): string {
+  const { docsEditUrl, publicUrl } = deps;
+  const brand = deps.brand.current();
+  return fill(text, file, {
+    origin: publicUrl(),
+    name: brand.name,
+    accent: brand.color ?? UNBRANDED.accent,
+    head: headOf(deps),
+    logo: logoOf(brand),
+    links: linksOf(brand),
+    editLink: (source) =>
+      docsEditUrl === undefined ? '' : `<a href="${docsEditUrl}/${source}">Edit this page</a>`,
+  });
+}
+
+function headOf({ brand, publicUrl, showsTestPatterns }: TextDeps): string {
+  const facts = pageBrand(brand.current(), showsTestPatterns);
+  const { name, logo } = facts;
+  const image =
+    logo && `<meta property="og:image" content="${escapeHtml(publicUrl() + logo.url)}" />`;
+  return [
+    `<meta name="brand" content="${escapeHtml(JSON.stringify(facts))}" />`,
+    `<meta property="og:site_name" content="${escapeHtml(name)}" />`,
+    image ?? '',
+    logo?.is_icon ? `<link rel="icon" href="${logo.url}" />` : UNBRANDED.head,
+  ].join('');
+}
+
+/** A logo that is no icon says the name itself. */
+function logoOf(brand: Brand): string {
+  const name = escapeHtml(brand.name);
+  const { url, width, height, is_icon: isIcon } = shownLogo(brand) ?? {};
+  if (url === undefined) return `<span>${name}</span>`;
+  const size = `width="${width}" height="${height}"`;
+  const image = `<img src="${url}" ${size} alt="${isIcon ? '' : name}" />`;
+  return isIcon ? `${image}<span>${name}</span>` : image;
+}
+
+function linksOf({ terms_url, privacy_url, imprint_url, support_email }: Brand): string {
+  const links = {
+    Terms: terms_url,
+    Privacy: privacy_url,
+    Imprint: imprint_url,
+    Support: support_email && `mailto:${support_email}`,
+  };
+  return Object.entries(links)
+    .map(([words, url]) => (url ? `<a href="${escapeHtml(url)}">${words}</a>` : ''))
+    .join('');
+}
+
+function codingOf({ headers }: FastifyRequest): 'br' | 'gzip' | undefined {
+  const accepted = String(headers['accept-encoding'] ?? '');
+  if (/\bbr\b/.test(accepted)) return 'br';
+  return /\bgzip\b/.test(accepted) ? 'gzip' : undefined;
+}

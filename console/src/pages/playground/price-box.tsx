@@ -109,7 +109,7 @@ function Count({ value, onChange }: { value: number; onChange: (count: number) =
       aria-label="How many videos"
       value={value}
       onChange={(event) => onChange(Number(event.currentTarget.value))}
-      class={`${INPUT} h-[2.625rem] max-w-24 px-2`}
+      class={`${INPUT} h-[2.625rem] max-w-27 px-2`}
     >
       {COUNTS.map((count) => (
         <option key={count} value={count}>

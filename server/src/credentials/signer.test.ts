@@ -180,6 +180,28 @@ test('a time stamping authority that fails leaves a signed video without a time 
   await closeServer(server);
 });
 
+test('an authority that hangs does not hold up each video', async (t) => {
+  let seconds = 0;
+  let asked = 0;
+  t.mock.method(performance, 'now', () => seconds * 1000);
+  const stamp = async () => {
+    asked += 1;
+    seconds += 10;
+    throw new Error('no time stamp: timed out');
+  };
+  const stamping = createSigner({ scratch, certificate: () => current, stamp });
+  for (const [pause, expected] of [
+    [0, 1],
+    [29, 1],
+    [1, 2],
+  ] as const) {
+    seconds += pause;
+    await stamping.sign({ path: VIDEO, signedPath: at('signed'), source: 'provider' }, ORIGIN);
+    assert.equal(asked, expected);
+  }
+  await stamping.close();
+});
+
 test('after its end, a certificate signs nothing', async () => {
   const late = { ...ORIGIN, at: new Date(UNTIL.getTime() + 1000).toISOString() };
   await assert.rejects(sign(VIDEO, at('signed'), late), /has expired/);

@@ -63,6 +63,7 @@ export function createSigner(deps: {
   const programFor = confinedProgram(new URL('./sign-file.ts', import.meta.url), 'writes');
   const children = createFileChildren({ scratch: deps.scratch, programFor });
   const turns = createFairSemaphore(CONCURRENCY);
+  let stampsFrom = 0;
   const signNow = async (file: VideoFile, origin: Origin): Promise<Signing> => {
     if ((await stat(file.path)).size > MAX_FILE_BYTES) {
       return { kind: 'unsigned', why: 'too_large' };
@@ -74,9 +75,15 @@ export function createSigner(deps: {
     const { algorithm } = certificate;
     const reserveBytes = reservedBytes(certificate, deps.stamp !== undefined);
     let isStamped = false;
-    // A video without a time stamp is better than none.
+    // A video without a time stamp is better than none. An authority that fails is left alone for
+    // three times as long as that took, so that one which hangs holds up few videos.
     const stamp = async (signed: Buffer) => {
-      const token = await deps.stamp?.(signed).catch(() => undefined);
+      const askedAt = performance.now();
+      if (askedAt < stampsFrom) return undefined;
+      const token = await deps.stamp?.(signed).catch(() => {
+        stampsFrom = performance.now() + 3 * (performance.now() - askedAt);
+        return undefined;
+      });
       isStamped = token !== undefined;
       return token;
     };

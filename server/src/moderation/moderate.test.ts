@@ -25,6 +25,7 @@ import {
 } from '../../test/task-fixtures.ts';
 import { beginCancel } from '../attempts/cancel.ts';
 import { balances } from '../ledger/ledger.ts';
+import { listReviews } from '../operator/listings/reviews.ts';
 import { createGuardedFetch } from '../outbound/guarded-fetch.ts';
 import { createProviderBreaker } from '../providers/circuit-breaker/breaker.ts';
 import { announce } from '../tasks/create/idempotency-keys.ts';
@@ -232,6 +233,16 @@ test('a task in review that is denied, cancelled or not decided in time fails wi
     assert.deepEqual([phase, code, isRefunded], ['failed', expected, true], name);
     assert.equal(await attemptsOf(task), 0, name);
   }
+});
+
+test('the list of reviews goes on after one that was decided meanwhile', async () => {
+  const tasks = [await taskInReview(), await taskInReview(), await taskInReview()];
+  const [first, ...others] = tasks.map(({ id }) => id);
+  const [decided] = tasks;
+  assert.ok(decided && first);
+  await decide(decided, 'deny');
+  const next = (await listReviews(db, first, 100)).map(({ id }) => id);
+  assert.deepEqual(next.slice(0, 2), others);
 });
 
 test('with a service that gives no verdict, tasks wait, or go on if the operator says so', async () => {

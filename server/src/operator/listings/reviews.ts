@@ -18,7 +18,10 @@ export interface Review {
   now_seconds: number;
 }
 
-/** A page of the tasks in review, longest waiting first. @param after the last one before it */
+/**
+ * A page of the tasks in review, longest waiting first.
+ * @param after the last one before it, which may have been decided since
+ */
 export const listReviews = query<[after: string | null, limit: number], Review>(
   'operator_reviews',
   `select tasks.id, account_id, surface, request->>'model' as model, request->>'mode' as mode,
@@ -27,6 +30,6 @@ export const listReviews = query<[after: string | null, limit: number], Review>(
      extract(epoch from clock_now())::float8 as now_seconds
    from tasks left join moderation_verdicts v on v.task_id = tasks.id
    where phase = 'review' and due_at is not null and ($1::text is null
-     or (updated_at, tasks.id) > (select c.updated_at, c.id from tasks c where c.id = $1))
-   order by updated_at, tasks.id limit $2`,
+     or (tasks.created_at, tasks.id) > (select c.created_at, c.id from tasks c where c.id = $1))
+   order by tasks.created_at, tasks.id limit $2`,
 );

@@ -165,6 +165,18 @@ test('an allowed task is submitted; a denied one fails with its refund, and no p
   }
 });
 
+test('a denial counts whatever is beside it', async () => {
+  for (const [kind, answer] of [
+    ['webhook', { verdict: 'deny', reason: ['violence'] }],
+    ['moderations', { results: [{ flagged: true, categories: null }] }],
+  ] as const) {
+    says(saying(answer));
+    const { task } = await makeSubmittingTask(fixture);
+    await stepDeps({ onFailure: 'open' }, { kind }).moderation?.admit(task);
+    assert.deepEqual(await verdictOf(task), { verdict: 'deny', source: 'service', reason: null });
+  }
+});
+
 test('a task of a test key is never sent to the service', async () => {
   says(DENY);
   const { task } = await makeSubmittingTask(fixture);

@@ -6,7 +6,7 @@ const ResultsSchema = Type.Object({
   results: Type.Array(
     Type.Object({
       flagged: Type.Boolean(),
-      categories: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+      categories: Type.Optional(Type.Unknown()),
     }),
     { minItems: 1 },
   ),
@@ -56,7 +56,7 @@ async function flagsOf(
   if (!Value.Check(ResultsSchema, answer)) throw new NoVerdict('its response has no results');
   const flagged = answer.results.filter((result) => result.flagged);
   if (flagged.length === 0) return undefined;
-  return flagged.flatMap(({ categories = {} }) =>
-    Object.keys(categories).filter((name) => categories[name] === true),
+  return flagged.flatMap(({ categories }) =>
+    Object.entries(Object(categories)).flatMap(([name, isFound]) => (isFound === true ? name : [])),
   );
 }

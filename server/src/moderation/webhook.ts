@@ -5,7 +5,7 @@ import { type Ask, type AskDeps, NoVerdict, postJson } from './ask.ts';
 
 const AnswerSchema = Type.Object({
   verdict: Type.Enum(['allow', 'deny', 'review']),
-  reason: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  reason: Type.Optional(Type.Unknown()), // a verdict counts, whatever is beside it
 });
 
 /** Asks an operator's own service by a POST that is signed by Standard Webhooks. */
@@ -32,7 +32,8 @@ export function askWebhook(deps: AskDeps): Ask {
     const headers = signatureHeaders(message, secret === undefined ? [] : [secret]);
     const answer = await postJson(deps, question, { headers, body });
     if (!Value.Check(AnswerSchema, answer)) throw new NoVerdict('its response has no verdict');
-    const { verdict, reason = null } = answer;
+    const { verdict } = answer;
+    const reason = typeof answer.reason === 'string' ? answer.reason : null;
     return verdict === 'allow' ? { verdict } : { verdict, reason };
   };
 }

@@ -188,15 +188,6 @@ test('a POST without a key is sent again only if it certainly did nothing', asyn
   assert.equal(sent, 4);
 });
 
-test('a request names the client and its version, which is that of the package', async () => {
-  const manifest = await readFile(new URL('../package.json', import.meta.url), 'utf8');
-  await using service = await serve(({ headers }, response) => {
-    response.end(JSON.stringify({ agent: headers['user-agent'] }));
-  });
-  const { agent } = await clientOfServer(service.url).request<{ agent: string }>('GET', '/credits');
-  assert.equal(agent, `framewright-typescript/${JSON.parse(manifest).version}`);
-});
-
 longTest('a wait outlives a service that is killed and started again', async () => {
   await using folder = await temporaryFolder();
   const database = await createTestDatabase();

@@ -3,7 +3,6 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { makeCustomer } from '../../test/customer.ts';
-import { longTest } from '../../test/long.ts';
 import { ask } from '../../test/service/command-line.ts';
 import {
   makeHeldTask,
@@ -81,43 +80,6 @@ async function makeOrphan(jobId: string) {
   await recordEvidence(fixture.db, attempt.id, 'callback', { job: jobId, verified: true });
   await fixture.db.transaction((tx) => recordOrphans(tx, attempt.id));
 }
-
-longTest(
-  'each command changes something once, also when it runs twice at the same time',
-  async () => {
-    const env = { DATABASE_URL: fixture.database.url };
-    const { accountId } = await makeCustomer(fixture.db, 0);
-    const { accountId: disabled } = await makeCustomer(fixture.db, 0);
-    await does(`accounts disable ${disabled}`);
-    const { output } = await makeCompleted();
-    await makeOrphan('job-twice');
-    const { task } = await makeTask(fixture);
-    await sql(fixture.db, `update tasks set due_at = clock_now() + interval '1 h' where id = $1`, [
-      task.id,
-    ]);
-    const lines = [
-      `accounts enable ${disabled}`,
-      `keys revoke-all ${accountId}`,
-      'orphans acknowledge scripted job-twice',
-      `objects takedown ${output}`,
-      `tasks wake ${task.id}`,
-    ];
-    const runs = lines
-      .flatMap((line) => [line, line])
-      .map((line) => ask(env, `${line} --reason x`));
-    const results = await Promise.all(runs);
-    for (const [index, line] of lines.entries()) {
-      const pair = results.slice(2 * index, 2 * index + 2).map(({ changed }) => changed);
-      assert.deepEqual(pair.sort(), [false, true], line);
-    }
-    const targets = [disabled, accountId, 'scripted/job-twice', output, task.id];
-    for (const [index, target] of targets.entries()) {
-      const [latest, ...others] = await does(`actions list --target ${target}`);
-      assert.ok(lines[index]?.startsWith(latest.command), latest.command);
-      assert.equal(others.filter((row: typeof latest) => row.command === latest.command).length, 0);
-    }
-  },
-);
 
 /** Runs while another held task stands in the place of one at its provider. */
 async function swapped(id: string | undefined, work: () => Promise<void>): Promise<void> {

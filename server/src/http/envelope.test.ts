@@ -264,14 +264,3 @@ test('only application/json is accepted, in any case and with parameters', async
     assertError(response, 'invalid_request', details);
   }
 });
-
-test('the body of a GET is ignored, even if it is invalid or too large', async () => {
-  for (const [url, status] of [
-    ['/api/v1/credits', 200],
-    ['/api/v1/tasks/none', 404],
-  ] as const) {
-    const headers = { 'content-type': 'text/plain' };
-    const payload = 'x'.repeat(KIB_64 + 1);
-    assert.equal((await customer.send({ url, headers, payload })).status, status);
-  }
-});

@@ -206,21 +206,6 @@ test('a worker reports its providers while it runs', async (t) => {
   assert.deepEqual(await reported(), []);
 });
 
-test('a worker leaves the tasks of other providers alone', async (t) => {
-  const fixture = await openFixture(t);
-  const begun: string[] = [];
-  const run = (task: Task) => {
-    begun.push(task.id);
-    return advance(fixture, task);
-  };
-  await startWorker(t, fixture, { run });
-  const other = (await makeTask(fixture, { providerName: 'elsewhere' })).task;
-  const { task } = await makeTask(fixture);
-  await untilIn(fixture, task.id, 'generating');
-  assert.ok(!begun.includes(other.id));
-  assert.equal((await readTask(fixture.db, other.id)).lease, 0);
-});
-
 test('only as many polls are claimed as there are near turns at the provider', async (t) => {
   const fixture = await openFixture(t);
   for (let i = 0; i < 5; i += 1) await makeTask(fixture);

@@ -12,7 +12,6 @@ import {
 } from '../../../local-renderer/test/media-samples.ts';
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { createMeasurer } from '../../src/media/measure.ts';
-import { longTest } from '../long.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { makeImage } from './media-files.ts';
 import { deleted, openMediaFixture } from './media-fixture.ts';
@@ -100,20 +99,3 @@ test('image-to-video begins with image_url and ends with end_image_url', async (
   assert.deepEqual(types.sort(), ['image/jpeg', 'image/webp']);
   await deleted(fixture, shown.id, 'input');
 });
-
-longTest(
-  'a seed, also a drawn one, gives the same video again, another seed another one',
-  async () => {
-    const body = { ...FRAMES, mode: 'text-to-video' };
-    const drawn = await generate({ ...body, aspect_ratio: 'adaptive', seed: -1 }, 60);
-    const { seed, aspect_ratio } = drawn.shown;
-    assert.equal(aspect_ratio, '16:9', 'the ratio of adaptive without media');
-    assert.deepEqual([drawn.facts.width, drawn.facts.height], [864, 496]);
-    assert.ok(Number.isInteger(seed) && seed >= 0 && seed < 2 ** 32, `${seed} was drawn`);
-    const again = await generate({ ...body, seed }, 60);
-    assert.equal(again.shown.seed, seed);
-    assert.ok(again.bytes.equals(drawn.bytes));
-    const other = await generate({ ...body, seed: (seed + 1) % 2 ** 32 }, 60);
-    assert.ok(!other.bytes.equals(drawn.bytes));
-  },
-);

@@ -220,15 +220,3 @@ test('the price is the one of a create, split as it would be paid', async () => 
   }
   assertError(await website.stranger.write('/console/api/price', PRICED), 'unauthorized');
 });
-
-test('everybody reads the price table, the rules of the modes and the limits', async () => {
-  const { status, body } = await website.stranger.get('/console/api/prices');
-  assert.equal(status, 200);
-  assert.equal(body.prices.standard['video-2.0']['4k'], 350);
-  assert.deepEqual(body.modes['image-to-video'], {
-    accepts: ['image_url', 'end_image_url'],
-    requires: ['image_url'],
-  });
-  assert.deepEqual(body.frames['720p']['9:16'], [720, 1280]);
-  assert.equal(body.limits.input_bytes, 268_435_456);
-});

@@ -236,17 +236,6 @@ test('when a balance stays locked, all creates that wait for it are refused toge
   );
 });
 
-test('credits that have expired pay for nothing', async () => {
-  const { accountId } = await makeCustomer(db, PRICE.credits);
-  const expiresAt = new Date(Date.now() + 3_600_000);
-  const lot = { accountId, credits: PRICE.credits, kind: 'paid', reference: accountId } as const;
-  await grant(db, { ...lot, expiresAt });
-  await fixture.database.setClock(7200);
-  const requests = [requestFor(bindingFor(accountId)), requestFor(bindingFor(accountId))];
-  const outcomes = await Promise.allSettled(requests.map(taskCreator(fixture.deps)));
-  assert.deepEqual(outcomes.map(codeOf).sort(), ['created', 'insufficient_credits']);
-});
-
 async function customer(credits: { paid: number; promotional: number }): Promise<string> {
   const { accountId } = await makeCustomer(db, credits.paid);
   const given = { accountId, kind: 'promotional', reference: accountId } as const;

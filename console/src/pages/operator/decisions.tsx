@@ -81,7 +81,7 @@ function Line({ decision }: { decision: Decision }) {
   return (
     <li class="border-t border-line first:border-0">
       <a href={href} class="flex items-baseline gap-4 py-2.5 hover:bg-well">
-        <Badge tone="bad">{String(decision.count)}</Badge>
+        <span aria-hidden="true" class="h-3 w-[5px] flex-none bg-bad" />
         <span class="min-w-0 [overflow-wrap:anywhere] underline decoration-edge underline-offset-[3px]">
           {words}
         </span>

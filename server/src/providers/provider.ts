@@ -143,7 +143,7 @@ export interface Capabilities {
   findSeconds?: number;
   /** How long after acceptance the provider ends an unfinished job. */
   jobLimitSeconds: number;
-  /** How long after success the result can be fetched. */
+  /** How long after success the result can be fetched; where that isn't known, a low guess. */
   outputLifeSeconds: number;
   /** The rate limits of a quota, which all processes share. Purposes without one are left out. */
   budgets: Partial<Record<'submit' | 'read' | 'find', { callsPerSecond: number }>>;

@@ -39,7 +39,10 @@ export interface Reports {
   vanished: { role: string };
   /** Reading one file in full, with the wait for a free decoder. */
   decode: { kind: string; outcome: 'measured' | 'stopped' | 'refused' | 'error'; seconds: number };
-  /** Adding Content Credentials to one video: `signed`, why it was not, or `failed`. */
+  /**
+   * Adding Content Credentials to one video: `signed`, why it was not, or `failed`. `given_up`: it
+   * is stored unsigned, after these seconds.
+   */
   signing: { outcome: string; seconds: number };
   /** That signs Content Credentials now. */
   certificate: { expiresAt: Date };

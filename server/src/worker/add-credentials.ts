@@ -4,6 +4,8 @@ import type { Signer } from '../credentials/signer.ts';
 import { VERSION } from '../kernel/version.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { Credentials, Task } from '../tasks/task.ts';
+import { report } from '../telemetry/reports.ts';
+import { recheckDelaySeconds } from './generate.ts';
 
 export interface CredentialsDeps {
   signer: Pick<Signer, 'sign' | 'prepare'>;
@@ -15,8 +17,9 @@ export interface CredentialsDeps {
   onFailure: 'wait' | 'unsigned';
 }
 
-/** How long signing is tried again before the task is held, well before the provider's copy goes. */
+/** How long signing is tried again before the task is held; late: before it is stored unsigned. */
 const RETRY_SECONDS = 300;
+const LATE_RETRY_SECONDS = 30;
 
 /** Signing has failed for so long that the task waits for an operator. */
 export class NotSigned extends Error {
@@ -32,10 +35,12 @@ interface Output {
 interface Deps {
   credentials: CredentialsDeps | undefined;
   providerOf(task: Task): Provider;
+  reconcileSeconds: number;
 }
 
 /**
- * Signs a fetched output. What can't be signed is stored as it is, with a mark on its task.
+ * Signs a fetched output. What can't be signed is stored as it is, with a mark on its task; so is
+ * what would otherwise wait for longer than half of the time for which the provider keeps it.
  * @throws for failures of the service, which may pass, and NotSigned when they last
  */
 export async function addCredentials(
@@ -45,7 +50,7 @@ export async function addCredentials(
 ): Promise<Output & { credentials: Credentials }> {
   const unsigned = (credentials: Credentials) => ({ ...output, credentials });
   if (!deps.credentials) return unsigned({ kind: 'unsigned', why: 'off' });
-  const { signer, namesPrompt, generator, onFailure } = deps.credentials;
+  const { signer, namesPrompt, generator } = deps.credentials;
   const said = originOf(deps, task, namesPrompt);
   const origin = generator ? { ...said, generator: generator() } : said;
   try {
@@ -55,10 +60,22 @@ export async function addCredentials(
     const { sizeBytes, sha256, parent } = signing;
     return { filePath: signedPath, sizeBytes, sha256, credentials: signedBy(origin, parent) };
   } catch (error) {
-    if (task.phase_seconds < RETRY_SECONDS) throw error;
-    if (onFailure === 'unsigned') return unsigned({ kind: 'unsigned', why: 'failed' });
-    throw new NotSigned(`the output could not be signed: ${error}`, { cause: error });
+    const next = afterFailure(deps, task);
+    if (next === 'retry') throw error;
+    if (next === 'hold') throw new NotSigned(`the output could not be signed: ${error}`);
+    report('signing', { outcome: 'given_up', seconds: task.phase_seconds });
+    return unsigned({ kind: 'unsigned', why: 'failed' });
   }
+}
+
+/** Counts from the acceptance, since a job may end long before its end is noticed. */
+function afterFailure(deps: Deps, task: Task): 'retry' | 'hold' | 'store' {
+  const safeSeconds = deps.providerOf(task).capabilities.outputLifeSeconds / 2;
+  const leftSeconds = safeSeconds - (task.accepted_seconds ?? 0);
+  const retrySeconds = leftSeconds > 0 ? RETRY_SECONDS : LATE_RETRY_SECONDS;
+  if (task.phase_seconds < Math.min(retrySeconds, safeSeconds)) return 'retry';
+  const waits = deps.credentials?.onFailure === 'wait';
+  return waits && recheckDelaySeconds(deps, task) < leftSeconds ? 'hold' : 'store';
 }
 
 function originOf(deps: Deps, task: Task, namesPrompt: boolean): Origin {

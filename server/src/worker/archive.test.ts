@@ -5,16 +5,25 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { openArchiveFixture } from '../../test/archive-fixture.ts';
+import { freezeClock } from '../../test/frozen-clock.ts';
 import { simulatedBucket } from '../../test/storage/simulated-bucket.ts';
-import { claimTask, scriptedProvider, sql } from '../../test/task-fixtures.ts';
+import {
+  claimTask,
+  dueInSeconds,
+  scriptedProvider,
+  sql,
+  submitDeps,
+} from '../../test/task-fixtures.ts';
 import { takeDown } from '../operator/verbs/objects.ts';
+import type { Provider } from '../providers/provider.ts';
 import { deleteMarked } from '../storage/objects.ts';
 import { openS3Storage } from '../storage/s3/s3.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Credentials, Task } from '../tasks/task.ts';
-import { Superseded } from '../tasks/transitions.ts';
+import { postpone, Superseded } from '../tasks/transitions.ts';
 import type { CredentialsDeps } from './add-credentials.ts';
 import { archive } from './archive.ts';
+import { recheck } from './generate.ts';
 
 const { db, archiveDeps, makeArchivingTask } = await openArchiveFixture();
 
@@ -248,5 +257,51 @@ test('bytes that an operator took down are not stored again, unless they repeat 
     const query = 'select error_code, provider_billed from tasks where id = $1';
     const [failed] = await sql(db, query, [task.id]);
     assert.deepEqual(failed, { error_code: 'content_refused', provider_billed: true }, title);
+  }
+});
+
+/** Runs each step when it is due, until the video is stored. */
+async function runUntilStored(provider: Provider): Promise<Task> {
+  const polling = { pollMinSeconds: 1, pollMaxSeconds: 1 };
+  const deps = { ...submitDeps({ db }, provider), ...polling };
+  const archiving = archiveDeps({ credentials: signerWhich('fails'), providerOf: () => provider });
+  let seconds = 0;
+  await freezeClock(db, seconds);
+  let task = await makeArchivingTask();
+  while (task.phase !== 'completed') {
+    assert.ok(seconds < 86_400, 'the video is lost');
+    const step = task.phase === 'held' ? recheck(deps, task) : archive(archiving, task);
+    const retry = { seconds: 60, internalFailures: 1 } as const; // the longest pause
+    const next = await step.catch(() => postpone(db, task, retry));
+    if (next !== 'postponed') {
+      task = next;
+      continue;
+    }
+    seconds += Math.ceil(await dueInSeconds(db, task.id));
+    await freezeClock(db, seconds);
+    task = await claimTask(db, task.id);
+  }
+  return task;
+}
+
+test('however long signing fails, a video is stored while its provider has it, unsigned', async () => {
+  for (const [lifeSeconds, isHeld] of [
+    [0, false], // the provider does not say how long
+    [600, false],
+    [3600, true],
+    [86_400, true],
+  ] as const) {
+    const provider = scriptedProvider({
+      openOutput: async () => Readable.from([Buffer.from('a video')]),
+      read: async () => ({ kind: 'succeeded', output: {} }),
+    });
+    provider.capabilities.outputLifeSeconds = lifeSeconds;
+    const task = await runUntilStored(provider);
+    const title = `kept for ${lifeSeconds} s, stored after ${task.accepted_seconds} s`;
+    assert.ok((task.accepted_seconds ?? 0) <= lifeSeconds / 2 + 60, title);
+    assert.equal(task.outcome_holds > 0, isHeld, title);
+    const credentials = { kind: 'unsigned', why: 'failed' } as const;
+    const expected = { phase: 'completed', bytes: bytesOf('a video'), credentials } as const;
+    assert.deepEqual(await storedOf(task), expected, title);
   }
 });

@@ -189,7 +189,7 @@ export const METRICS = {
   ),
   framewright_signing_seconds: histogram(
     ['outcome'],
-    'Seconds that adding Content Credentials took, by outcome: signed, unstamped (without a time stamp), failed, or why the video is unsigned',
+    'Seconds that adding Content Credentials took, by outcome: signed, unstamped (without a time stamp), failed, given_up, or why the video is unsigned',
     STEP,
   ),
   framewright_certificate_expiry_timestamp_seconds: processGauge(

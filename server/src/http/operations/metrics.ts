@@ -63,6 +63,8 @@ interface MetricsOfProcess {
   inc(name: CounterName, labels: Labels, by?: number): void;
   observe(name: HistogramName, labels: Labels, value: number): void;
   gauge(name: ProcessGaugeName): Gauge;
+  /** Exports it as 0: otherwise an increase() query would miss its first observation. */
+  zero(name: HistogramName, labels: Labels): void;
 }
 
 function metricsOfProcess(registry: Registry): MetricsOfProcess {
@@ -78,6 +80,7 @@ function metricsOfProcess(registry: Registry): MetricsOfProcess {
     inc: (name, labels, by = 1) => named<Counter>(name).inc(labels, by),
     observe: (name, labels, value) => named<Histogram>(name).observe(labels, value),
     gauge: named,
+    zero: (name, labels) => named<Histogram>(name).zero(labels),
   };
 }
 
@@ -95,7 +98,7 @@ const TIMED = {
 } as const;
 
 function countReports(
-  { inc, observe, gauge }: MetricsOfProcess,
+  { inc, observe, gauge, zero }: MetricsOfProcess,
   recent: ReturnType<typeof openRecentMinutes>,
 ): () => void {
   const atWork = gauge('framewright_pool_tasks');
@@ -106,6 +109,7 @@ function countReports(
     inc('framewright_vanished_files_total', { role }, by);
   // Exported as 0 from the start: otherwise an increase() query would miss the first lost file.
   for (const role of OBJECT_ROLES) countVanished(role, 0);
+  zero('framewright_signing_seconds', { outcome: 'given_up' });
   const endings = [
     ...Object.entries(TIMED).map(([kind, name]) =>
       onReport(kind as keyof typeof TIMED, ({ seconds, ...labels }) =>

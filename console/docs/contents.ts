@@ -93,6 +93,7 @@ export const OPERATIONS: Book = {
         'moderation',
         'reports',
         'content-credentials',
+        'law',
         'upgrades',
       ].map(operations),
     ],

@@ -29,7 +29,7 @@ const ONLY_LONG = [
   'console/build.test.ts',
   'console/test/{brand,credits,docs-pages,gallery,keys,operator}.test.ts',
   'console/test/{playground,public-pages,settings,shell,sign-in}.test.ts',
-  'embedded-postgres/embedded-postgres.test.ts',
+  'embedded-postgres/{embedded-postgres,os-user}.test.ts',
   'local-renderer/render.test.ts',
   'server/test/docs/{guide,reference}-samples.test.ts',
   'server/test/service/{demo,processes}.test.ts',

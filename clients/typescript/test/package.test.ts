@@ -17,6 +17,7 @@ import {
   openClientCase,
   serveClientCases,
 } from '../../../server/test/clients/fault-cases.ts';
+import { longTest } from '../../../server/test/long.ts';
 import { openMediaFixture } from '../../../server/test/media/media-fixture.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
 
@@ -181,7 +182,7 @@ test('a strict program compiles with the types of the API', async () => {
   await run(TSC, args).catch(({ stdout }) => assert.fail(stdout));
 });
 
-test('publint finds nothing in the packages', async () => {
+longTest('publint finds nothing in the packages', async () => {
   for (const folder of packages) {
     const { messages } = await publint({ pkgDir: folder, strict: true });
     assert.deepEqual(messages, [], folder);

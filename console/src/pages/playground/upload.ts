@@ -32,6 +32,8 @@ export async function addUpload(
   } catch (error) {
     if (stop.signal.aborted) return;
     onChange({ ...base, error: `${file.name}: ${asFailure(error).message}` });
+  } finally {
+    running.delete(base.key);
   }
 }
 

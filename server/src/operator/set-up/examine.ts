@@ -35,7 +35,7 @@ async function lineOf({ name: check, todo, run }: Check, setUp: SetUp): Promise<
   });
   try {
     const finding = await Promise.race([run(setUp), late]);
-    if (typeof finding !== 'string') return { check, ...finding };
+    if (typeof finding !== 'string') return { check, todo, ...finding };
     return { check, state: 'ok', found: finding, todo: null };
   } catch (error) {
     const found = error instanceof Error ? error.message : String(error);

@@ -25,10 +25,7 @@ export const PUBLIC_URL_CHECKS: Check[] = [
     todo: 'Set PUBLIC_URL to the https address of your domain.',
     async run({ publicUrl }) {
       if (publicUrl.startsWith('https:')) return publicUrl;
-      return toDo(
-        `${publicUrl} is not https`,
-        'Set PUBLIC_URL to the https address of your domain.',
-      );
+      return toDo(`${publicUrl} is not https`);
     },
   },
   {
@@ -62,7 +59,7 @@ export const PUBLIC_URL_CHECKS: Check[] = [
       if (status === 200 && setUp.links.isProof(String(json.proof), signature)) {
         return 'this installation responds';
       }
-      return toDo(`something else responds (HTTP ${status})`, PROXY);
+      return toDo(`something else responds (HTTP ${status})`);
     },
   },
   {
@@ -92,7 +89,7 @@ export const PUBLIC_URL_CHECKS: Check[] = [
         const url = setUp.publicUrl + path;
         const { status, requestId } = await called(setUp, { url, method: 'POST', body: '{}' });
         if (status === expected && OWN_REQUEST_ID.test(requestId)) continue;
-        return toDo(`a POST to ${path} does not reach the service (HTTP ${status})`, PROXY);
+        return toDo(`a POST to ${path} does not reach the service (HTTP ${status})`);
       }
       return `a POST to ${Object.keys(refusals).join(' and ')} reaches the service`;
     },

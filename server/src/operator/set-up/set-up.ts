@@ -53,10 +53,12 @@ export interface Line {
   todo: string | null;
 }
 
-/** What a check found besides `ok`, which a text alone says. */
-export type Finding = string | Omit<Line, 'check'>;
+/** What a check found: a text alone is `ok`. Without a `todo`, that of the check counts. */
+export type Finding = string | { state: 'to do' | 'not checked'; found: string; todo?: string };
 
-export const toDo = (found: string, todo: string): Finding => ({ state: 'to do', found, todo });
+export const toDo = (found: string, todo?: string): Finding => {
+  return { state: 'to do', found, ...(todo !== undefined && { todo }) };
+};
 
 export const notChecked = (found: string, todo: string): Finding => {
   return { state: 'not checked', found, todo };
@@ -64,7 +66,7 @@ export const notChecked = (found: string, todo: string): Finding => {
 
 export interface Check {
   name: string;
-  /** What to do if it throws. */
+  /** What to do if it throws, or finds something and does not say what to do. */
   todo: string;
   run(setUp: SetUp): Promise<Finding>;
 }

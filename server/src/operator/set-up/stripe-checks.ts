@@ -18,7 +18,7 @@ const WEBHOOK = 'See docs/operators/billing.md#connect-stripe.';
 export const STRIPE_CHECKS: Check[] = [
   selling('Stripe key', PERMISSIONS, async (stripe, { secretKey }) => {
     const missing = await missingPermissions(stripe);
-    if (missing.length > 0) return toDo(`it lacks permissions: ${missing.join(', ')}`, PERMISSIONS);
+    if (missing.length > 0) return toDo(`it lacks permissions: ${missing.join(', ')}`);
     if (/_live_/.test(secretKey)) return 'a live key with all permissions';
     return notChecked('a key of test mode: nobody pays', 'Set the key of live mode.');
   }),
@@ -29,7 +29,7 @@ export const STRIPE_CHECKS: Check[] = [
       return notChecked('the key may not read the webhook endpoints', `Compare them: ${WEBHOOK}`);
     }
     const own = endpoints.find(({ url, status }) => url === wanted && status === 'enabled');
-    if (!own) return toDo(`no enabled endpoint is ${wanted}`, WEBHOOK);
+    if (!own) return toDo(`no enabled endpoint is ${wanted}`);
     const chosen = own.enabled_events.includes('*') ? STRIPE_EVENTS : own.enabled_events;
     const missing = STRIPE_EVENTS.filter((type) => !chosen.includes(type));
     if (missing.length === 0) return `${wanted} gets all events`;

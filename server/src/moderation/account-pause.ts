@@ -1,6 +1,5 @@
 import { accountsOf } from '../accounts/accounts.ts';
 import {
-  command,
   type Database,
   query,
   queryValue,
@@ -10,7 +9,7 @@ import {
 import type { Log } from '../kernel/log.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
 import { mailOwner } from '../mail/outbox.ts';
-import { REFUSED_LATELY, tasksOf } from '../tasks/task-sql.ts';
+import { REFUSED_LATELY } from '../tasks/task-sql.ts';
 
 const PAUSE_HOURS = 24;
 
@@ -110,11 +109,4 @@ export const accountPausedUntil = queryValue<[accountId: string], Date | null>(
   'account_paused_until',
   `select p.paused_until from account_pauses p where account_id = $1 and ${IS_PAUSED}`,
   null,
-);
-
-/** The reasons of verdicts may repeat a prompt. */
-export const eraseOf = command<[accountId: string], Transaction>(
-  'verdict_erase',
-  `update moderation_verdicts set reason = null
-   where reason is not null and task_id in (${tasksOf('$1')})`,
 );

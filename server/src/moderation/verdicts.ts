@@ -1,4 +1,5 @@
 import {
+  command,
   namedStatement,
   type Queryable,
   queryFirst,
@@ -6,6 +7,7 @@ import {
   whether,
 } from '../database/database.ts';
 import { storable } from '../database/json-text.ts';
+import { tasksOf } from '../tasks/task-sql.ts';
 
 /** What a check of a request says. A reason is for operators. */
 export type Judgement =
@@ -47,4 +49,11 @@ export const decideVerdict = whether<[taskId: string, verdict: 'allow' | 'deny']
   'verdict_decide',
   `update moderation_verdicts set verdict = $2, source = 'operator'
    where task_id = $1 and verdict = 'review' returning task_id`,
+);
+
+/** The reasons of verdicts may repeat a prompt. */
+export const eraseOf = command<[accountId: string], Transaction>(
+  'verdict_erase',
+  `update moderation_verdicts set reason = null
+   where reason is not null and task_id in (${tasksOf('$1')})`,
 );

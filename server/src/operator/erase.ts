@@ -12,7 +12,7 @@ import type { Database, Transaction } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { eraseOf as eraseMails } from '../mail/outbox.ts';
-import { eraseOf as eraseVerdicts } from '../moderation/account-pause.ts';
+import { eraseOf as eraseVerdicts } from '../moderation/verdicts.ts';
 import { eraseOf as eraseReports } from '../reports/reports.ts';
 import { eraseOf as eraseSignIn } from '../sign-in/deletion.ts';
 import { eraseOf as eraseUploads } from '../storage/removal.ts';

@@ -5,8 +5,7 @@ import { Value } from 'typebox/value';
 import { runChild } from '../kernel/child.ts';
 import { confinedProgram } from '../media/children/file-children.ts';
 import { certificatesIn } from './certificate.ts';
-
-const LIMITS = { timeoutSeconds: 120, memoryBytes: 1024 * 2 ** 20 };
+import { LIMITS } from './signer.ts';
 
 const Action = Type.Object({
   action: Type.String(),

@@ -17,7 +17,8 @@ import type { SignRequest } from './sign-file.ts';
 
 /** How many files are signed at a time. */
 const CONCURRENCY = 2;
-const LIMITS = { timeoutSeconds: 120, memoryBytes: 1024 * 2 ** 20 };
+/** Of a child that writes or reads the manifest of a file. */
+export const LIMITS = { timeoutSeconds: 120, memoryBytes: 1024 * 2 ** 20 };
 /** A child needs about five times the size of its file. */
 const MAX_FILE_BYTES = 150 * 2 ** 20;
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { audit } from '../../src/operator/audit.ts';
+import { showTask } from '../../src/operator/listings/task-records.ts';
 import { client, SMALLEST, send } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import {
@@ -179,6 +180,38 @@ test('a model is offered, priced, routed, generated and retired while two proces
     assert.deepEqual([body.model, body.status], [nova.model, 'completed']);
     assert.equal((await fetch(body.output.video_url)).status, 200);
   }
+});
+
+test('a route by time begins at the connection whose jobs took less', async () => {
+  const mini = { model: 'video-2.0-mini' };
+  const completeAt = async (connection: string, isSlow: boolean) => {
+    const simulator = connection === 'ark' ? ark : second;
+    const prompt = `A lighthouse at ${connection}`;
+    if (isSlow) await simulator.plan({ match: prompt, faults: [{ kind: 'never_ends' }] });
+    const task = await until(async () => {
+      const created = await create(newer, { ...mini, prompt });
+      return (await placeOf(created)).startsWith(connection) ? created : undefined;
+    });
+    assert.ok(task);
+    if (isSlow) {
+      const old = `select from tasks where id = $1 and accepted_at < now() - interval '3 s'`;
+      await until(async () => (await sql(db, old, [task.id])).length === 1);
+      const job = (await simulator.jobs()).find((one) => one.prompt.includes(prompt));
+      await simulator.changeJob(job?.id ?? '', { quirks: [] });
+    }
+    await untilAt(task, `${connection} completed`);
+  };
+  await command('routes', 'set', mini.model, 'second; ark');
+  await completeAt('second', false);
+  await command('routes', 'set', mini.model, 'ark; second');
+  await completeAt('ark', true);
+  await command('routes', 'set', mini.model, 'ark; second', '--choice', 'time');
+  const choice = async () => {
+    const { id } = await create(newer, mini);
+    const { history } = await showTask(db, id);
+    return history.flatMap(({ cause }) => (cause as { choice?: string } | null)?.choice ?? [])[0];
+  };
+  await until(choice, (reason) => /^time: p50 [012] s at second$/.test(reason ?? ''));
 });
 
 test('in the end each task has one job, and the books agree', async () => {

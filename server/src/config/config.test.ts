@@ -124,6 +124,7 @@ const BAD: Record<string, string[]> = {
   PRIVACY_URL: ['example.com/privacy'],
   IMPRINT_URL: ['https://ada@example.com'],
   LOG_LEVEL: ['loud', 'INFO'],
+  CONTENT_CREDENTIALS_SIGNER_URL: ['kms', 'http://kms.example.com', 'https://kms.example.com'],
   MODERATION_URL: ['words.example.com', 'http://words.example.com', 'https://10.0.0.5'],
   MODERATION_KIND: ['openai'],
   MODERATION_ON_FAILURE: ['wait'],

@@ -179,7 +179,7 @@ export function readConfig(given: Environment = process.env) {
         : ('keyframes' as const),
     drawsPosters: yesOrNo(env, 'POSTERS', 'yes'),
     /** undefined: outputs are stored as the provider made them. */
-    contentCredentials: readContentCredentials(env),
+    contentCredentials: readContentCredentials(env, hosts.clientHosts),
     /** How long the API still accepts requests after a shutdown has begun. */
     drainSeconds: number(env, 'DRAIN_SECONDS', 1),
     shutdownSeconds: number(env, 'SHUTDOWN_SECONDS', 30),

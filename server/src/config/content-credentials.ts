@@ -1,13 +1,17 @@
 import { readCertificate, type SigningCertificate } from '../credentials/certificate.ts';
+import type { SigningService } from '../credentials/signing-key.ts';
 import { UsageError } from '../kernel/errors.ts';
 import {
+  bad,
   choice,
   type Environment,
   namingVariables,
   read,
+  secret,
   webAddress,
   yesOrNo,
 } from '../kernel/variables.ts';
+import { type HostRules, mayGetSecrets } from '../outbound/addresses.ts';
 import { fileText } from './models-file.ts';
 
 export interface CredentialsSettings {
@@ -22,10 +26,13 @@ export interface CredentialsSettings {
 }
 
 /** @returns undefined if CONTENT_CREDENTIALS is off */
-export function readContentCredentials(env: Environment): CredentialsSettings | undefined {
+export function readContentCredentials(
+  env: Environment,
+  hosts: HostRules,
+): CredentialsSettings | undefined {
   const isOn = choice(env, 'CONTENT_CREDENTIALS', 'on', ['on', 'off']) === 'on';
   const settings = {
-    certificate: isOn ? givenCertificate(env) : undefined,
+    certificate: isOn ? givenCertificate(env, hosts) : undefined,
     timeStamps: webAddress(env, 'CONTENT_CREDENTIALS_TSA'),
     namesPrompt: yesOrNo(env, 'CONTENT_CREDENTIALS_PROMPT', 'no'),
     onFailure: choice(env, 'CONTENT_CREDENTIALS_ON_FAILURE', 'wait', ['wait', 'unsigned']),
@@ -33,18 +40,32 @@ export function readContentCredentials(env: Environment): CredentialsSettings | 
   return isOn ? settings : undefined;
 }
 
-function givenCertificate(env: Environment): SigningCertificate | undefined {
+function givenCertificate(env: Environment, hosts: HostRules): SigningCertificate | undefined {
   const [chain, privateKey] = [fileOf(env, CERT), fileOf(env, KEY)];
-  if (chain === undefined && privateKey === undefined) return undefined;
-  if (chain === undefined) throw new UsageError(`${KEY} is set, but ${CERT} is not`);
-  if (privateKey === undefined) throw new UsageError(`${CERT} is set, but ${KEY} is not`);
-  return namingVariables(`${CERT}, ${KEY}`, () =>
-    readCertificate({ chain, privateKey }, new Date()),
+  const service = signingService(env, hosts);
+  if (privateKey !== undefined && service)
+    throw new UsageError(`${KEY} and ${SIGNER} are both set`);
+  const key = service ? { service } : privateKey !== undefined && { privateKey };
+  if (chain === undefined && !key) return undefined;
+  if (chain === undefined)
+    throw new UsageError(`${service ? SIGNER : KEY} is set, but ${CERT} is not`);
+  if (!key) throw new UsageError(`${CERT} is set, but neither ${KEY} nor ${SIGNER} is`);
+  return namingVariables(`${CERT}, ${service ? SIGNER : KEY}`, () =>
+    readCertificate({ chain, ...key }, new Date()),
   );
+}
+
+function signingService(env: Environment, hosts: HostRules): SigningService | undefined {
+  const url = webAddress(env, SIGNER);
+  const token = secret(env, 'CONTENT_CREDENTIALS_SIGNER_TOKEN');
+  if (url === undefined) return undefined;
+  if (!mayGetSecrets(url, hosts)) bad(SIGNER, url, 'https, or a host on OUTBOUND_ALLOW');
+  return { url, token };
 }
 
 const CERT = 'CONTENT_CREDENTIALS_CERT';
 const KEY = 'CONTENT_CREDENTIALS_KEY';
+const SIGNER = 'CONTENT_CREDENTIALS_SIGNER_URL';
 
 function fileOf(env: Environment, name: string): string | undefined {
   const file = read(env, name, '');

@@ -1,6 +1,6 @@
 import { UsageError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
-import { isAllowed } from '../outbound/addresses.ts';
+import { isAllowed, isLoopback, mayGetSecrets } from '../outbound/addresses.ts';
 import type { Config } from './config.ts';
 
 type AddressConfig = Pick<
@@ -14,12 +14,10 @@ export function checkProviderAddresses(config: AddressConfig, log: Log): void {
   checkPublicUrl(config, log);
 }
 
-/** Plain http exposes the API key, except to loopback and hosts on PROVIDER_ALLOW. */
 function checkBaseUrls({ configuredProviders, providerHosts }: AddressConfig): void {
   const addresses = configuredProviders.flatMap(({ baseUrls }) => Object.entries(baseUrls));
   for (const [variable, address] of addresses) {
-    if (address.startsWith('https:') || isLoopback(address)) continue;
-    if (isAllowed(new URL(address), providerHosts)) continue;
+    if (mayGetSecrets(address, providerHosts)) continue;
     throw new UsageError(
       `${variable} is ${address}: the API key would be sent unencrypted, so it must be https ` +
         '(or, for a test provider, its host:port on PROVIDER_ALLOW)',
@@ -51,8 +49,4 @@ function checkPublicUrl(config: AddressConfig, log: Log): void {
   }
   const connections = fetching.map(({ name }) => name);
   log.warn({ publicUrl, connections }, 'PUBLIC_URL is not https: only test providers can reach it');
-}
-
-function isLoopback(address: string): boolean {
-  return /^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(new URL(address).hostname);
 }

@@ -1,12 +1,19 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { UsageError } from '../kernel/errors.ts';
-
-export type Algorithm = 'es256' | 'es384' | 'ed25519' | 'ps256';
+import {
+  type Algorithm,
+  algorithmOf,
+  privateKeyIn,
+  type Sign,
+  type SigningService,
+  signBy,
+  signByService,
+} from './signing-key.ts';
 
 /** What signs the Content Credentials of videos. */
 export interface SigningCertificate {
   algorithm: Algorithm;
-  key: KeyObject;
+  sign: Sign;
   /** In PEM; the certificate of the key first. */
   pem: string;
   /** DER, without a root: readers bring their own. */
@@ -16,19 +23,15 @@ export interface SigningCertificate {
   expiresAt: Date;
 }
 
-const MIN_RSA_BITS = 2048;
+/** A chain in PEM, and its key in PEM, or the service that has the key. */
+type Given = { chain: string } & ({ privateKey: string } | { service: SigningService });
 
 /** @throws UsageError that says what to do, when they can't sign Content Credentials */
-export function readCertificate(given: { chain: string; privateKey: string }, now: Date) {
+export function readCertificate(given: Given, now: Date): SigningCertificate {
   const [leaf, ...issuers] = certificatesIn(given.chain);
   if (!leaf) throw new UsageError('it has no certificate in PEM (-----BEGIN CERTIFICATE-----)');
-  const key = privateKeyIn(given.privateKey);
-  if (!leaf.checkPrivateKey(key)) {
-    throw new UsageError(
-      'the private key is not that of the first certificate: give both of the same request, and ' +
-        'the certificate before those of its issuers',
-    );
-  }
+  const algorithm = algorithmOf(leaf.publicKey);
+  const sign = signOf(given, leaf, algorithm);
   if (leaf.validToDate <= now) {
     throw new UsageError(`it expired on ${leaf.validTo}: give the renewed certificate and its key`);
   }
@@ -41,13 +44,23 @@ export function readCertificate(given: { chain: string; privateKey: string }, no
     );
   }
   return {
-    algorithm: algorithmOf(key),
-    key,
+    algorithm,
+    sign,
     pem: given.chain,
     chain: [leaf, ...issuers.filter((issuer) => !isSelfSigned(issuer))].map(({ raw }) => raw),
     fingerprint: leaf.fingerprint256.replaceAll(':', '').toLowerCase(),
     expiresAt: leaf.validToDate,
-  } satisfies SigningCertificate;
+  };
+}
+
+function signOf(given: Given, leaf: X509Certificate, algorithm: Algorithm): Sign {
+  if ('service' in given) return signByService(given.service, leaf.publicKey, algorithm);
+  const key = privateKeyIn(given.privateKey);
+  if (leaf.checkPrivateKey(key)) return signBy(key, algorithm);
+  throw new UsageError(
+    'the private key is not that of the first certificate: give both of the same request, and ' +
+      'the certificate before those of its issuers',
+  );
 }
 
 export function certificatesIn(pem: string): X509Certificate[] {
@@ -61,31 +74,4 @@ export function certificatesIn(pem: string): X509Certificate[] {
 
 function isSelfSigned(certificate: X509Certificate): boolean {
   return certificate.checkIssued(certificate);
-}
-
-// The cause is left out: it might show a part of the key.
-function privateKeyIn(pem: string): KeyObject {
-  try {
-    return createPrivateKey(pem);
-  } catch {
-    throw new UsageError(
-      'the private key can not be read: expected PEM without a passphrase ' +
-        '(openssl pkey -in KEY -out NEW_KEY removes one)',
-    );
-  }
-}
-
-const CURVES: Record<string, Algorithm> = { prime256v1: 'es256', secp384r1: 'es384' };
-
-function algorithmOf({ asymmetricKeyType: type, asymmetricKeyDetails: details = {} }: KeyObject) {
-  const curve = CURVES[details.namedCurve ?? ''];
-  if (type === 'ec' && curve) return curve;
-  if (type === 'ed25519') return 'ed25519';
-  const isRsa = type === 'rsa' || type === 'rsa-pss';
-  if (isRsa && (details.modulusLength ?? 0) >= MIN_RSA_BITS) return 'ps256';
-  const found = details.namedCurve ?? `${type} ${details.modulusLength ?? ''}`.trim();
-  throw new UsageError(
-    `its key (${found}) can not sign Content Credentials: expected P-256, P-384, Ed25519, or RSA ` +
-      `of at least ${MIN_RSA_BITS} bits`,
-  );
 }

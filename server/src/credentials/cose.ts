@@ -1,21 +1,9 @@
-import { constants, type SignKeyObjectInput, sign } from 'node:crypto';
-import type { Algorithm, SigningCertificate } from './certificate.ts';
+import type { SigningCertificate } from './certificate.ts';
+import type { Algorithm } from './signing-key.ts';
 import { MAX_TOKEN_BYTES } from './time-stamp.ts';
 
-/** How each algorithm is named in COSE (RFC 9053), and how Node signs with it. */
-const ALGORITHMS: Record<
-  Algorithm,
-  { id: number; digest: string | null; options?: Omit<SignKeyObjectInput, 'key'> }
-> = {
-  es256: { id: -7, digest: 'sha256', options: { dsaEncoding: 'ieee-p1363' } },
-  es384: { id: -35, digest: 'sha384', options: { dsaEncoding: 'ieee-p1363' } },
-  ed25519: { id: -8, digest: null },
-  ps256: {
-    id: -37,
-    digest: 'sha256',
-    options: { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 },
-  },
-};
+/** How COSE names each algorithm (RFC 9053). */
+const ALGORITHMS: Record<Algorithm, number> = { es256: -7, es384: -35, ed25519: -8, ps256: -37 };
 
 const ALG = 1;
 const X5CHAIN = 33;
@@ -41,14 +29,14 @@ export async function coseSign(
   certificate: SigningCertificate,
   { sizeBytes, stamp }: { sizeBytes: number; stamp(signed: Buffer): Promise<Buffer | undefined> },
 ): Promise<Buffer> {
-  const { id, digest, options } = ALGORITHMS[certificate.algorithm];
+  const id = ALGORITHMS[certificate.algorithm];
   const [leaf = Buffer.alloc(0), ...issuers] = certificate.chain.map(bytes);
   const chain = issuers.length === 0 ? leaf : array(leaf, ...issuers);
   const headers = map(integer(ALG), integer(id), integer(X5CHAIN), chain);
   const structure = (context: string, content: Buffer) =>
     array(text(context), bytes(headers), bytes(), bytes(content));
   const signed = structure('Signature1', Buffer.from(claim));
-  const signature = bytes(sign(digest, signed, { key: certificate.key, ...options }));
+  const signature = bytes(await certificate.sign(signed));
   const token = await stamp(structure('CounterSignature', signature));
   const stamped = token ? [text('sigTst2'), map(text('tstTokens'), tokens(token))] : [];
   const padded = (zeros: number) => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, sign as signWith } from 'node:crypto';
 import { readFile, truncate, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { closeServer, listenOn } from '../../../simulators/kit/http-server.ts';
 import { longTest } from '../../test/long.ts';
@@ -140,7 +141,9 @@ longTest('keys of each kind sign', async () => {
   for (const [algorithm, pair] of Object.entries(keys)) {
     current = readCertificate(makeCertificate(FROM, UNTIL, pair), NOW);
     assert.equal(current.algorithm, algorithm);
-    await requireFit(signer, scratch, NOW.getTime());
+    await requireFit(current, scratch, NOW.getTime());
+    await sign(VIDEO, at('signed'));
+    assert.equal((await readCredentials(at('signed'), []))?.state, 'Valid', algorithm);
   }
   current = readCertificate(MADE, NOW);
 });
@@ -149,13 +152,55 @@ test('a certificate for TLS is refused, since readers refuse what it signs', asy
   const ofTls = (name: string) =>
     readFile(new URL(`../../test/tls/${name}`, import.meta.url), 'utf8');
   const [chain, privateKey] = await Promise.all([ofTls('server.crt'), ofTls('server.key')]);
-  current = readCertificate({ chain, privateKey }, NOW);
-  await assert.rejects(requireFit(signer, scratch, NOW.getTime()), {
+  const ofServer = readCertificate({ chain, privateKey }, NOW);
+  await assert.rejects(requireFit(ofServer, scratch, NOW.getTime()), {
     name: 'UsageError',
     message: /CONTENT_CREDENTIALS_CERT: readers refuse .* \(signingCredential\.invalid\)/,
   });
+});
+
+test('a service signs with a key that only it has, and its lies are found', async (t) => {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' });
+  const other = generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey;
+  const signature = (bytes: Buffer, key = privateKey) =>
+    signWith('sha384', bytes, { key, dsaEncoding: 'ieee-p1363' });
+  type Respond = (response: ServerResponse, bytes: Buffer) => unknown;
+  const failures: Record<string, Respond> = {
+    'another key': (response, bytes) => response.end(signature(bytes, other)),
+    'other bytes': (response) => response.end(signature(Buffer.from('others'))),
+    'DER, as of a KMS': (response, bytes) => response.end(signWith('sha384', bytes, privateKey)),
+    'an error': (response, bytes) => response.writeHead(500).end(signature(bytes)),
+    'a redirect': (response) => response.writeHead(307, { location: '/right' }).end(),
+    nothing: (response) => response.end(),
+    'too much': (response, bytes) => response.end(Buffer.concat([signature(bytes), MUCH])),
+    'its end': (response) => response.destroy(),
+  };
+  const asked: unknown[] = [];
+  let respond: Respond = (response, bytes) => response.end(signature(bytes));
+  const right = respond;
+  const server = createServer(async (request, response) => {
+    const { method, headers, url } = request;
+    asked.push([method, headers.authorization]);
+    const bytes = await buffer(request);
+    (url === '/right' ? right : respond)(response, bytes);
+  });
+  const url = await listenOn(server);
+  t.after(() => closeServer(server));
+  const { chain } = makeCertificate(FROM, UNTIL, { privateKey, publicKey });
+  current = readCertificate({ chain, service: { url: `${url}/sign`, token: 'secret' } }, NOW);
+  await requireFit(current, scratch, NOW.getTime());
+  assert.deepEqual(asked, [], 'the service may be down at a start');
+  assert.equal((await sign(VIDEO, at('signed'))).kind, 'signed');
+  assert.ok((await readCredentials(at('signed'), [chain]))?.is_ours);
+  assert.deepEqual(asked, [['POST', 'Bearer secret']]);
+  for (const [title, failure] of Object.entries(failures)) {
+    respond = failure;
+    await assert.rejects(current.sign(Buffer.from('a claim')), /the signing service: /, title);
+  }
   current = readCertificate(MADE, NOW);
 });
+
+const MUCH = Buffer.alloc(10_000);
 
 test('a time stamping authority that fails leaves a signed video without a time stamp', async () => {
   const answers = [

@@ -89,20 +89,21 @@ export function createSigner(deps: {
       return token;
     };
     const request = { origin, algorithm, reserveBytes } satisfies Omit<SignRequest, 'path'>;
+    let result: Static<typeof Result> | undefined;
     const outcome = await children.run(file, {
       ...LIMITS,
       request,
       async answer(given, childPath) {
-        const result = Value.Parse(Result, given);
+        result = Value.Parse(Result, given);
         if (result.kind === 'signed') await rename(`${childPath}-signed`, file.signedPath);
         if (result.kind !== 'claim') return undefined;
         const claim = Buffer.from(result.claim, 'base64');
         const signature = await coseSign(claim, certificate, { sizeBytes: reserveBytes, stamp });
         return { signature: signature.toString('base64') };
       },
-      mayContinue: (result) => Value.Parse(Result, result).kind === 'signed',
+      mayContinue: () => result?.kind === 'signed',
     });
-    const signing = signingOf(outcome);
+    const signing = signingOf(outcome, result);
     return signing.kind === 'signed' ? { ...signing, isStamped } : signing;
   };
   return {
@@ -127,14 +128,16 @@ interface VideoFile {
   source: string;
 }
 
-function signingOf(outcome: ChildOutcome): Signed | Extract<Signing, { kind: 'unsigned' }> {
+/** @param result the last one of the child */
+function signingOf(
+  outcome: ChildOutcome,
+  result: Static<typeof Result> | undefined,
+): Signed | Extract<Signing, { kind: 'unsigned' }> {
   switch (outcome.kind) {
-    case 'completed': {
-      const result = Value.Parse(Result, outcome.result);
-      if (result.kind === 'claim') throw new Error('the signing child wrote no file');
-      if (result.kind === 'signed') return result;
+    case 'completed':
+      if (result?.kind === 'signed') return result;
+      if (result?.kind !== 'unsupported') throw new Error('the signing child wrote no file');
       return { kind: 'unsigned', why: 'unsupported', cause: result.cause };
-    }
     case 'out_of_memory':
       return { kind: 'unsigned', why: 'too_large' };
     case 'timed_out':

@@ -150,6 +150,16 @@ export function isAllowed(url: URL, { allow }: HostRules): boolean {
   return allow.has(hostAndPort(url));
 }
 
+/** Plain http exposes what is sent, except to loopback; hosts on the list are the operator's risk. */
+export function mayGetSecrets(address: string, hosts: HostRules): boolean {
+  const isPrivate = address.startsWith('https:') || isLoopback(address);
+  return isPrivate || isAllowed(new URL(address), hosts);
+}
+
+export function isLoopback(address: string): boolean {
+  return /^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(new URL(address).hostname);
+}
+
 /** @throws OutboundError not_public when any of the addresses is neither public nor on the list */
 export function checkAddresses(url: URL, addresses: string[], hosts: HostRules): void {
   if (isAllowed(url, hosts)) return;

@@ -242,6 +242,14 @@ const BROKEN: Broken[] = [
   ],
   ['provider', /ark: No response/, { ARK_BASE_URL: CLOSED }],
   ['provider', /test patterns/, { PROVIDER: 'local' }],
+  [
+    'Content Credentials',
+    /the signing service: .*ECONNREFUSED/,
+    {
+      CONTENT_CREDENTIALS_CERT: TEST_HOST_CERTIFICATE_FILE.pathname,
+      CONTENT_CREDENTIALS_SIGNER_URL: CLOSED,
+    },
+  ],
   ['Stripe key', /write Prices/, {}, () => stripe.forbidden.add('POST prices')],
   ['Stripe webhook', /no enabled endpoint/, {}, () => endpoints({ status: 'disabled' })],
   [

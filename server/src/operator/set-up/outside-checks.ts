@@ -5,7 +5,7 @@ import { newId } from '../../kernel/ids.ts';
 import { tryMailServer } from '../../mail/mailer.ts';
 import type { HostedProvider } from '../../providers/provider.ts';
 import { CERTIFICATE_DAYS } from '../decisions.ts';
-import { type Check, type SetUp, toDo } from './set-up.ts';
+import { type Check, notChecked, type SetUp, toDo } from './set-up.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -47,9 +47,13 @@ export const OUTSIDE_CHECKS: Check[] = [
     name: 'Content Credentials',
     todo: 'See docs/operators/content-credentials.md.',
     async run({ signing, now }) {
-      if (!signing) return 'off: nothing in the videos says that they are generated';
+      if (!signing) {
+        const todo = 'Set CONTENT_CREDENTIALS=on, unless something else marks them.';
+        return notChecked('off: nothing in the videos says that they are generated', todo);
+      }
       if (!signing.given) return 'signed with a certificate that the service renews itself';
-      const { expiresAt } = signing.given;
+      const { expiresAt, sign } = signing.given;
+      await sign(Buffer.from('a set-up check')); // a service may have the key
       const found = `the certificate is valid until ${expiresAt.toISOString().slice(0, 10)}`;
       if (expiresAt.getTime() - now() > CERTIFICATE_DAYS * DAY_MS) return found;
       return toDo(found, 'Set CONTENT_CREDENTIALS_CERT to a new one.');

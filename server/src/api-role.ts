@@ -5,7 +5,7 @@ import type { Config } from './config/config.ts';
 import { createApp } from './http/app.ts';
 import { listen } from './http/listen.ts';
 import { createMeasurer } from './media/measure.ts';
-import { followFigures } from './operator/recent-minutes.ts';
+import { openOverview } from './operator/overview.ts';
 import { isReady } from './readiness.ts';
 import { openUploads } from './requests/receive-upload.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
@@ -32,8 +32,6 @@ export async function listenForClients(
     upkeep.abort();
     await measurer.close();
   });
-  const { signal } = upkeep;
-  if (adminEmails.size > 0) followFigures(metrics.recent, { db, log, signal });
   const draining = new AbortController();
   const folder = await builtPages(log);
   const served = {
@@ -55,7 +53,7 @@ export async function listenForClients(
         issuers: createIssuers(config.website.issuers),
         sendMail: parts.mailer.sendMail,
         isMailLogged: parts.mailer.isLogged,
-        recent: metrics.recent,
+        overview: openOverview(db),
         certificateEnd: config.contentCredentials?.certificate?.expiresAt,
         openSetUp: () => openSetUp(config, db, { publicUrl: parts.publicUrl() }),
       });

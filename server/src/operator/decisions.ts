@@ -2,11 +2,17 @@ import type { Queryable } from '../database/database.ts';
 import { recoverySeconds } from '../database/lineage.ts';
 import { closedSubjects } from '../providers/circuit-breaker/breaker.ts';
 import { unservedTasks } from '../worker/live-workers.ts';
-import { waitingDecisions } from './listings/decisions.ts';
+import { type WaitingDecision, waitingDecisions } from './listings/decisions.ts';
 import { showRoutes } from './verbs/routes.ts';
 
 /** A certificate is to be replaced this long before its end. */
 export const CERTIFICATE_DAYS = 30;
+
+interface Decision extends Partial<Omit<WaitingDecision, 'what'>> {
+  what: string;
+  count: number;
+  first: string;
+}
 
 /**
  * What needs an operator's decision, most urgent first.
@@ -24,7 +30,7 @@ export async function readDecisions(db: Queryable, certificateEnd: Date | undefi
     names.map((first) => ({ what, count: 1, first }));
   const isEnding =
     certificateEnd && certificateEnd.getTime() - Date.now() < CERTIFICATE_DAYS * 86_400_000;
-  const found: { what: string; count: number; first: string }[] = [
+  const found: Decision[] = [
     ...(recovery === undefined ? [] : named('recovery', ['database'])),
     ...named('closed', [...new Set(closed.map(({ subject }) => subject))]),
     ...named(

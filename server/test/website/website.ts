@@ -3,7 +3,7 @@ import { emailOf } from '../../src/accounts/accounts.ts';
 import type { Database } from '../../src/database/database.ts';
 import { UsageError } from '../../src/kernel/errors.ts';
 import { sendDueMails } from '../../src/mail/outbox.ts';
-import { openRecentMinutes } from '../../src/operator/recent-minutes.ts';
+import { openOverview } from '../../src/operator/overview.ts';
 import { addressOf } from '../../src/reports/reports.ts';
 import type { UploadDeps } from '../../src/requests/receive-upload.ts';
 import { beginSession } from '../../src/sign-in/sessions.ts';
@@ -90,8 +90,8 @@ export async function openTestWebsite(
         if (route.method !== 'HEAD') routes.push(route);
       });
       const given = typeof settings === 'function' ? await settings(deps.db) : settings;
-      const recent = openRecentMinutes();
-      return site(app, { ...deps, ...siteDeps, recent, adminEmails, ...given });
+      const overview = openOverview(deps.db);
+      return site(app, { ...deps, ...siteDeps, overview, adminEmails, ...given });
     },
   });
   const { db } = opened.database;

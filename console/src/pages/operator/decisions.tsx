@@ -33,9 +33,11 @@ const KINDS: Record<string, (decision: Decision) => [words: string, href: string
     count === 1 ? `/operator/orders/${first}` : '/operator/orders?disputed=yes',
   ],
   orphans: ({ count }) => [`${plural(count, 'orphan job')} to check`, '/operator/orphans'],
-  webhooks: ({ count, first }) => [
-    `${plural(count, 'webhook endpoint')} failing for an hour or more`,
-    `/operator/accounts/${first}`,
+  webhooks: ({ count, account_id: id, email }) => [
+    count === 1
+      ? `A webhook endpoint of ${email ?? id} is failing`
+      : `${count} more webhook endpoints are failing`,
+    `/operator/accounts/${id}`,
   ],
   certificate: ({ first }) => [`The signing certificate ends on ${first}`, '/operator/set-up'],
 };

@@ -4,7 +4,7 @@ import type { Result } from '../../site-api.ts';
 import { Card, Figure } from '../../ui/card.tsx';
 import { Chart } from '../../ui/chart/chart.tsx';
 import { formatNumber, Money } from '../../ui/format.tsx';
-import { Empty, Load, Skeleton } from '../../ui/states.tsx';
+import { Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, column, numbers, Table } from '../../ui/table.tsx';
 import { Amount, Costs } from './costs.tsx';
 import { Decisions } from './decisions.tsx';
@@ -48,7 +48,10 @@ function ageOf(rows: { oldest_seconds: number }[]): string {
 
 function Today({ today: { sold, costs } }: Pick<Shown, 'today'>) {
   return (
-    <Card title="Today" note="By UTC. Costs are those of the tasks of today that have ended.">
+    <Card
+      title="Today"
+      note="By UTC. Costs are those of today’s tasks that have ended, at most of the newest 50 000."
+    >
       <div class="grid grid-cols-2 gap-6 lg:grid-cols-4">
         {sold.length === 0 && <Figure name="Sold">nothing</Figure>}
         {sold.map(({ currency, mode, price, orders }) => (
@@ -120,43 +123,27 @@ interface Plot {
 const PLOTS: Plot[] = [
   {
     title: 'Tasks',
-    unit: 'of all processes, at each minute',
-    series: { Live: 'live', Due: 'due', Held: 'held' },
-  },
-  {
-    title: 'Responses of the API',
     unit: 'per minute',
-    series: { Responses: 'responses', 'Status 5xx': 'errors', 'Status 429': 'limited' },
+    series: { Created: 'created', Completed: 'completed', Failed: 'failed' },
+  },
+  { title: 'Live tasks', unit: 'at the end of the minute', series: { Live: 'live' } },
+  {
+    title: 'From create to acceptance',
+    unit: 'seconds',
+    series: { Median: 'accepted_p50', p95: 'accepted_p95' },
   },
   {
-    title: 'Duration of reads',
-    unit: 'milliseconds',
-    series: { p50: 'read_p50', p95: 'read_p95' },
-  },
-  {
-    title: 'Duration of creates, including their wait',
-    unit: 'milliseconds, p95',
-    series: { p95: 'create_p95' },
-  },
-  {
-    title: 'Calls to providers',
-    unit: 'per minute',
-    series: { Calls: 'calls', Failed: 'failed_calls' },
+    title: 'From create to the stored video',
+    unit: 'seconds',
+    series: { Median: 'completed_p50', p95: 'completed_p95' },
   },
 ];
 
 function Charts({ minutes }: { minutes: Minute[] }) {
-  if (minutes.length < 2) {
-    return (
-      <Empty title="No data for the charts yet">
-        They appear about two minutes after the process that responds to you has started.
-      </Empty>
-    );
-  }
   return (
     <Card
       title="The last two hours"
-      note="Tasks are counted in the whole database. Everything else is counted by the process that responds to you, since its start. With several processes, use the metrics."
+      note="Of all processes, read once a minute, without test keys. With more than 50 000 tasks, the charts begin later."
     >
       <div class="grid gap-x-10 gap-y-9 lg:grid-cols-2">
         {PLOTS.map((plot) => (
@@ -174,6 +161,7 @@ function MinuteChart({ title, unit, series, minutes }: Plot & { minutes: Minute[
       series: Object.entries(series).map(([label, member]) => ({
         label,
         values: minutes.map((minute) => minute[member]),
+        isBad: member === 'failed',
       })),
     }),
     [series, minutes],

@@ -6,10 +6,10 @@ import { formatNumber } from '../format.tsx';
 export interface ChartData {
   /** Seconds since 1970, ascending. */
   times: number[];
-  series: { label: string; values: (number | null)[] }[];
+  series: { label: string; values: (number | null)[]; isBad?: boolean }[];
 }
 
-const COLOURS = ['--color-tungsten', '--color-ink', '--color-good', '--color-bad', '--color-edge'];
+const COLOURS = ['--color-tungsten', '--color-ink', '--color-good', '--color-edge'];
 
 interface Settings {
   data: ChartData;
@@ -63,15 +63,15 @@ function draw(element: HTMLElement, { data, kind, height }: Settings): uPlot {
     }),
     series: [
       { label: 'Time', value: (_chart, _at, _series, index) => times[index ?? newest] ?? '' },
-      ...data.series.map(({ label, values }, index) => ({
+      ...data.series.map(({ label, values, isBad }, index) => ({
         label,
         value: (_chart: uPlot, _value: number, _series: number, at: number | null) =>
           valueText(values[at ?? newest]),
-        stroke: colour(COLOURS[index % COLOURS.length] ?? '--color-ink'),
+        stroke: colour(isBad ? '--color-bad' : (COLOURS[index] ?? '--color-ink')),
         width: 2,
         points: kind === 'bars' ? { show: false } : { size: 5, filter: () => isolated(values) },
         ...(kind === 'bars' && bars
-          ? { paths: bars, fill: colour(COLOURS[index % COLOURS.length] ?? '--color-ink') }
+          ? { paths: bars, fill: colour(COLOURS[index] ?? '--color-ink') }
           : {}),
       })),
     ],

@@ -3,7 +3,6 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { CallbackResult } from '../../attempts/callback.ts';
 import type { Database } from '../../database/database.ts';
 import { VERSION } from '../../kernel/version.ts';
-import { openRecentMinutes } from '../../operator/recent-minutes.ts';
 import { OBJECT_ROLES } from '../../storage/objects.ts';
 import { onReport } from '../../telemetry/reports.ts';
 import {
@@ -35,8 +34,7 @@ export function createMetrics(db: Database, processName?: string) {
   const made = metricsOfProcess(registry);
   const { inc, observe } = made;
   made.gauge('framewright_build_info').set({ version: VERSION }, 1);
-  const recent = openRecentMinutes();
-  const forget = countReports(made, recent);
+  const forget = countReports(made);
   const app = fastify();
   app.addHook('onClose', async () => forget());
   app.get('/metrics', async (_request, reply) => {
@@ -44,10 +42,7 @@ export function createMetrics(db: Database, processName?: string) {
   });
   return {
     app,
-    /** The same counts per minute, for the operator's console. */
-    recent,
     countResponse({ route, status, seconds }: { route: string; status: number; seconds: number }) {
-      recent.countResponse({ route, status, seconds });
       inc('framewright_http_responses_total', { route, status });
       observe('framewright_http_response_seconds', { route }, seconds);
     },
@@ -97,10 +92,7 @@ const TIMED = {
   webhook: 'framewright_webhook_seconds',
 } as const;
 
-function countReports(
-  { inc, observe, gauge, zero }: MetricsOfProcess,
-  recent: ReturnType<typeof openRecentMinutes>,
-): () => void {
+function countReports({ inc, observe, gauge, zero }: MetricsOfProcess): () => void {
   const atWork = gauge('framewright_pool_tasks');
   const allSlots = gauge('framewright_pool_places');
   const disk = gauge('framewright_disk_bytes');
@@ -117,7 +109,6 @@ function countReports(
       ),
     ),
     onReport('call', ({ provider, call, outcome, seconds }) => {
-      recent.countProviderCall({ outcome });
       inc('framewright_provider_calls_total', { provider, call, outcome });
       observe('framewright_provider_call_seconds', { provider, call }, seconds);
     }),

@@ -2,19 +2,25 @@ import { query } from '../../database/database.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 
 /** What waits for an operator. */
-interface Waiting {
+export interface WaitingDecision {
   what: 'held' | 'review' | 'reports' | 'mismatched' | 'disputed' | 'orphans' | 'webhooks';
   count: number;
-  /** The one to look at first: an id, of webhooks the owner's. */
+  /** The id of the one to look at first. */
   first: string;
+  /** Of a webhook endpoint, its owner; otherwise null. */
+  account_id: string | null;
+  email: string | null;
 }
+
+/** Each failing webhook endpoint is a decision of its own, up to this many; the last has the rest. */
+const ENDPOINTS = 10;
 
 // Held test tasks are left out: their prompts ask for it. Each part has a partial index, or a table
 // with a row for each customer at most.
 /** What operators have to decide, without what is zero. A dispute counts while Stripe waits for an answer. */
-export const waitingDecisions = query<[], Waiting>(
+export const waitingDecisions = query<[], WaitingDecision>(
   'operator_decisions',
-  `select what, count(*)::int as count, (array_agg(id order by since))[1] as first from (
+  `with waiting as (
      select 'held' as what, id, updated_at as since from tasks
      where phase = 'held' and surface <> '${TEST_SURFACE}'
      union all
@@ -31,8 +37,16 @@ export const waitingDecisions = query<[], Waiting>(
      union all
      select 'orphans', task_id, found_at from orphan_jobs where acknowledged_at is null
      union all
-     select 'webhooks', account_id, coalesce(failing_since, disabled_at) from webhook_endpoints
+     select 'webhooks', id, coalesce(failing_since, disabled_at) from webhook_endpoints
      where deleted_at is null and (failing_since < clock_now() - interval '1 hour'
        or disabled_because in ('gone', 'failing') and disabled_at > clock_now() - interval '7 days')
-   ) waiting group by what`,
+   ),
+   lines as (
+     select what, line, count(*)::int as count, (array_agg(id order by since))[1] as first from (
+       select what, id, since, case what when 'webhooks'
+         then least(row_number() over (partition by what order by since), ${ENDPOINTS}) end as line
+       from waiting) numbered
+     group by what, line)
+   select what, count, first, account_id, a.email from lines left join webhook_endpoints e on e.id = first
+     left join accounts a on a.id = account_id order by line`,
 );

@@ -18,7 +18,7 @@ import { reportFigures } from './reports.ts';
 /** Excludes test keys, whose credits are worth nothing. */
 const IS_LIVE = `surface <> '${TEST_SURFACE}'`;
 
-const readLive = query<
+export const readLive = query<
   [],
   { phase: string; tasks: number; credits: number; oldest_seconds: number }
 >(
@@ -67,7 +67,7 @@ const readLosses = query<[], { provider: string; tasks: number; credits: number 
    where provider_billed and phase = 'failed' and ${IS_LIVE} group by provider`,
 );
 
-const readDue = query<[], { pool: string; tasks: number; oldest_seconds: number }>(
+export const readDue = query<[], { pool: string; tasks: number; oldest_seconds: number }>(
   'figures_due',
   `select ${POOL} as pool, count(*)::int as tasks,
      max(extract(epoch from clock_now() - due_at))::float8 as oldest_seconds

@@ -3,7 +3,7 @@ import type { BrandDeps } from '../../brand/brand.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError, invalidRequest, Refusal, UsageError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
-import type { RecentMinutes } from '../../operator/recent-minutes.ts';
+import type { Overview } from '../../operator/overview.ts';
 import type { SetUp } from '../../operator/set-up/set-up.ts';
 import type { Links } from '../../storage/links.ts';
 import { siteRoute } from '../route.ts';
@@ -12,8 +12,7 @@ export interface OperatorDeps extends BrandDeps {
   db: Database;
   log: Log;
   links: Links;
-  /** This process's activity in the last two hours. */
-  recent: RecentMinutes;
+  overview: Overview;
   openSetUp(): Promise<SetUp>;
   /** When the operator's certificate of the Content Credentials ends. */
   certificateEnd?: Date | undefined;

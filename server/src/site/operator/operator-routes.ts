@@ -1,10 +1,9 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import { findAccount, withEmails } from '../../accounts/accounts.ts';
 import { listKeys } from '../../accounts/api-keys.ts';
-import { soldToday } from '../../billing/credit-order.ts';
 import { describeMovement, offersOf, orderIdOf } from '../../billing/movement-words.ts';
 import { readCatalog } from '../../catalog/stored-models.ts';
-import type { Database, Queryable } from '../../database/database.ts';
+import type { Queryable } from '../../database/database.ts';
 import { csvTable } from '../../kernel/text/csv.ts';
 import { readOverview } from '../../ledger/overview.ts';
 import { movementPage } from '../../ledger/statement.ts';
@@ -12,7 +11,7 @@ import { listActions } from '../../operator/actions.ts';
 import { listAudits } from '../../operator/audit-runs.ts';
 import { readDecisions } from '../../operator/decisions.ts';
 import { COST_GROUPS } from '../../operator/listings/costs.ts';
-import { readFigures } from '../../operator/listings/figures.ts';
+import { readDue, readLive } from '../../operator/listings/figures.ts';
 import { recentAttempts } from '../../operator/listings/recent-attempts.ts';
 import { showReport } from '../../operator/listings/reports.ts';
 import { listReviews } from '../../operator/listings/reviews.ts';
@@ -31,8 +30,6 @@ import { VERB_ROUTES } from './verb-routes.ts';
 
 const AUDITS = 10;
 const ACTIONS_SHOWN = 20;
-/** The most costs that a page reads and shows; the CSV has all. */
-const COSTS_ON_PAGE = { taskLimit: 50_000, limit: 200 };
 const ALL_MOVEMENTS = {
   kinds: ['paid', 'promotional'] as const,
   reasons: null,
@@ -49,10 +46,6 @@ const COSTS = {
   days: Type.Enum(['7', '30'], { default: '7' }),
 };
 const CostsSchema = Type.Object(COSTS);
-
-function costsOf(db: Database, { per, days }: Static<typeof CostsSchema>, limits = {}) {
-  return readCosts(db, { per, days: Number(days), ...limits });
-}
 
 /** Each model with its route; without one, its tasks go to PROVIDER. */
 async function routesOfModels(db: Queryable, providerName: string) {
@@ -71,13 +64,15 @@ async function routesOfModels(db: Queryable, providerName: string) {
 /** The operator console's routes: all verbs, and the reads of its pages. */
 export const OPERATOR_ROUTES = [
   ...VERB_ROUTES,
-  operatorRead('/figures', {}, async ({ db, recent }) => {
-    const [{ live, closed, due }, sold, costs] = await Promise.all([
-      readFigures(db),
-      soldToday(db),
-      readCosts(db, { per: 'day', days: 1, ...COSTS_ON_PAGE }),
+  operatorRead('/figures', {}, async ({ db, overview }) => {
+    const [live, due, sold, costs, minutes] = await Promise.all([
+      readLive(db),
+      readDue(db),
+      overview.sold(),
+      overview.costs({ per: 'day', days: 1 }),
+      overview.minutes(),
     ]);
-    return { now: { live, closed, due }, today: { sold, costs }, minutes: recent.list() };
+    return { now: { live, due }, today: { sold, costs }, minutes };
   }),
   operatorRead('/decisions', {}, async ({ db, certificateEnd }) => {
     return { items: await readDecisions(db, certificateEnd), next: null };
@@ -92,10 +87,9 @@ export const OPERATOR_ROUTES = [
     routes: await routesOfModels(db, providerName),
     recent: await recentAttempts(db),
   })),
-  operatorRead('/costs', COSTS, async ({ db }, { query }) => {
-    const rows = await costsOf(db, query, COSTS_ON_PAGE);
-    const accounts =
-      query.per === 'account' ? rows.map(({ group }) => ({ account_id: group })) : [];
+  operatorRead('/costs', COSTS, async ({ db, overview }, { query: { per, days } }) => {
+    const rows = await overview.costs({ per, days: Number(days) });
+    const accounts = per === 'account' ? rows.map(({ group }) => ({ account_id: group })) : [];
     const named = await withEmails(db, accounts);
     return {
       items: rows.map((row, i) => ({ ...row, email: named[i]?.email ?? null })),
@@ -105,9 +99,9 @@ export const OPERATOR_ROUTES = [
   siteRoute(`GET ${PREFIX}/costs.csv`, {
     access: 'operator',
     query: CostsSchema,
-    handle: async ({ db }: OperatorDeps, { query, reply }): Promise<void> => {
-      const table = csvTable(COST_COLUMNS, await costsOf(db, query));
-      sendCsv(reply, `costs-by-${query.per}-${query.days}-days.csv`, table);
+    handle: async ({ db }: OperatorDeps, { query: { per, days }, reply }): Promise<void> => {
+      const rows = await readCosts(db, { per, days: Number(days) });
+      sendCsv(reply, `costs-by-${per}-${days}-days.csv`, csvTable(COST_COLUMNS, rows));
     },
   }),
   operatorRead('/set-up', {}, async ({ openSetUp }) => {

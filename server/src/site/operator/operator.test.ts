@@ -329,11 +329,12 @@ test('what needs a decision is counted, and gone once it is decided', async () =
   const before = await counts();
   const { held } = await makeHeldTask(fixture);
   const [, first] = (before.get('held') as [number, string] | undefined) ?? [0, held.id];
-  const { accountId } = await website.signIn();
+  const { accountId, email } = await website.signIn();
   await sql(
     db,
     `insert into webhook_endpoints (id, account_id, url, events, secret, failing_since)
-     values ('we_x', $1, 'https://x.example', '{}', 's', clock_now() - interval '2 hours')`,
+     select 'we_' || n, $1, 'https://x.example', '{}', 's', clock_now() - n * interval '30 minutes'
+     from generate_series(1, 14) n`,
     [accountId],
   );
   await sql(
@@ -344,7 +345,18 @@ test('what needs a decision is counted, and gone once it is decided', async () =
   const after = await counts();
   const [held1 = 0] = (before.get('held') as [number] | undefined) ?? [];
   assert.deepEqual(after.get('held'), [held1 + 1, first]);
-  assert.deepEqual(after.get('webhooks'), [1, accountId]);
+  const { items } = (await operator.get(`${API}/decisions`)).body;
+  const failing = items.filter(({ what }: { what: string }) => what === 'webhooks');
+  const endpoints = [14, 13, 12, 11, 10, 9, 8, 7, 6].map((n) => [1, `we_${n}`, accountId, email]);
+  assert.deepEqual(
+    failing.map((row: Record<string, unknown>) => [
+      row.count,
+      row.first,
+      row.account_id,
+      row.email,
+    ]),
+    [...endpoints, [4, 'we_5', accountId, email]],
+  );
   assert.deepEqual(after.get('route'), [1, 'video-2.0']);
   assert.deepEqual(after.get('disputed'), [1, 'ord_0VbgKjvYmaxrCkhwyKXQrLqI']);
   await changed(operator, 'reconcile', { id: held.id, failed: true });

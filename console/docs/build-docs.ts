@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Book, type Entry, entriesOf, GUIDES, OPERATIONS } from './contents.ts';
 import { linkedMarkdown, renderMarkdown } from './markdown.ts';
@@ -17,11 +17,10 @@ const EXAMPLE_ORIGIN = 'https://video.example.com';
  * Writes the docs beside the built pages: for each page its HTML (`PAGE/index.html`) and Markdown
  * (`PAGE.md`), the search index, and lists for programs, such as llms.txt. decisions/0026 says why
  * this is not a site of its own.
- * @param folder of the build; its `docs.html` is the frame of each page
+ * @param folder of the build; its `docs.html` is the frame of each page, and of shared videos
  */
 export async function buildDocs(folder: string): Promise<void> {
-  const template = path.join(folder, 'docs.html');
-  const html = await readFile(template, 'utf8');
+  const html = await readFile(path.join(folder, 'docs.html'), 'utf8');
   const guides = { ...GUIDES, chapters: { ...GUIDES.chapters, ...reference.chapters } };
   for (const book of [guides, OPERATIONS]) {
     const pages = entriesOf(book).map((entry) => pageOf(book, entry));
@@ -33,7 +32,6 @@ export async function buildDocs(folder: string): Promise<void> {
       await writeFile(path.join(folder, 'docs/404.html'), framed(notFound(book)));
     }
   }
-  await rm(template);
 }
 
 const reference = referenceOf(readOpenApi(path.join(ROOT, 'openapi.json')));

@@ -10,6 +10,7 @@ import { isReady } from './readiness.ts';
 import { openUploads } from './requests/receive-upload.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
 import { openSetUp } from './set-up.ts';
+import { openShares } from './shares/shares.ts';
 import { createIssuers } from './sign-in/issuers/configured-issuers.ts';
 import { builtPages } from './site/pages/built-pages.ts';
 import { isPageRequest, type PageOrigins, pageRoutes } from './site/pages/pages.ts';
@@ -23,10 +24,14 @@ export async function listenForClients(
   closers: Closers,
 ): Promise<string> {
   const { db, log, scratch, metrics, waiting } = parts;
-  const { adminEmails, signupCredits, reportDays, docsEditUrl, trustedProxies } = config.website;
+  const { adminEmails, signupCredits, reportDays, docsEditUrl, trustedProxies, shareBytes } =
+    config.website;
   const measurer = createMeasurer({ scratch, concurrency: 1 });
   const keyUsage = followKeyUsage({ db, log });
   closers.push(() => keyUsage.stop());
+  const shares =
+    shareBytes === undefined ? undefined : openShares({ ...parts, dailyBytes: shareBytes });
+  closers.push(async () => shares?.stop());
   const upkeep = new AbortController(); // also ends when the port is taken
   closers.push(async () => {
     upkeep.abort();
@@ -41,6 +46,7 @@ export async function listenForClients(
     providerName: config.provider,
     createWaitSeconds: config.createWaitSeconds,
     uploads: openUploads({ ...parts, measurer }),
+    shares,
   };
   const app = await createApp({
     trustedProxies,
@@ -62,7 +68,7 @@ export async function listenForClients(
         const { drawsPatterns } = parts.providers.get(config.provider)?.capabilities ?? {};
         const showsTestPatterns = drawsPatterns === true;
         const pages = { folder, origins, docsEditUrl, adminEmails, showsTestPatterns };
-        await scope.register(pageRoutes, { ...parts, ...pages });
+        await scope.register(pageRoutes, { ...parts, ...pages, shares });
       }
     },
     isPageRequest: folder ? isPageRequest : undefined,

@@ -7,6 +7,7 @@ import { type AppDeps, createApp } from '../src/http/app.ts';
 import { openScratchDirectory } from '../src/kernel/scratch-directory.ts';
 import { createMeasurer } from '../src/media/measure.ts';
 import { openUploads, type UploadDeps } from '../src/requests/receive-upload.ts';
+import { openShares } from '../src/shares/shares.ts';
 import { diskStorage } from '../src/storage/disk.ts';
 import { openFreeSpace } from '../src/storage/free-space.ts';
 import { openLinks } from '../src/storage/links.ts';
@@ -25,6 +26,7 @@ interface TestAppOptions
   /** How uploads are received, if not as the service does. */
   uploads?: Partial<UploadDeps>;
   deliverySeconds?: number;
+  shareBytes?: number;
   /** The website, on the other dependencies of the app. The default is none. */
   site?: (deps: AppDeps) => AppDeps['site'];
 }
@@ -48,6 +50,7 @@ export async function openTestApp(options: TestAppOptions = {}) {
   const storage = options.storage ?? diskStorage(path.join(folder.path, 'objects'));
   const scratch = openScratchDirectory(path.join(folder.path, 'scratch'));
   const measurer = createMeasurer({ scratch });
+  const shares = openShares({ db, log: quiet, links, dailyBytes: options.shareBytes ?? 1e9 });
   const deps: AppDeps = {
     db,
     publicUrl: () => PUBLIC_URL,
@@ -73,6 +76,7 @@ export async function openTestApp(options: TestAppOptions = {}) {
     },
     space,
     storage,
+    shares,
     deliveryMode: options.deliveryMode ?? 'redirect',
     isReady: async () => true,
   };
@@ -92,6 +96,7 @@ export async function openTestApp(options: TestAppOptions = {}) {
     },
     async close() {
       await app.close();
+      await shares.stop();
       await database.close();
       await folder[Symbol.asyncDispose]();
     },

@@ -1,7 +1,9 @@
 import { UsageError } from '../kernel/errors.ts';
 import {
+  choice,
   type Environment,
   namingVariables,
+  number,
   read,
   secret,
   webAddress,
@@ -106,6 +108,11 @@ export function readWebsite(env: Environment) {
     signupCredits: wholeNumber(env, 'SIGNUP_CREDITS', 0, { min: 0, max: 1_000_000 }),
     mail: mail(env),
     reportDays: wholeNumber(env, 'REPORT_DAYS', 90, { min: 1, max: 3650 }),
+    /** What a share may send on a day; undefined: nothing is shared. */
+    shareBytes:
+      choice(env, 'SHARES', 'on', ['on', 'off']) === 'on'
+        ? number(env, 'SHARE_DAILY_GB', 10, { max: 1e6 }) * 1e9
+        : undefined,
     issuers: issuerSettings(env),
     docsEditUrl: safeAddress(env, 'DOCS_EDIT_URL'),
   };

@@ -3,8 +3,9 @@ import type { Database, Queryable } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { fileEnding } from '../kernel/file-endings.ts';
 import type { Log } from '../kernel/log.ts';
-import { storageUnavailable } from '../requests/errors.ts';
+import { noSuchPath, storageUnavailable } from '../requests/errors.ts';
 import { spanOf } from '../requests/spans.ts';
+import type { Shares } from '../shares/shares.ts';
 import type { Links } from '../storage/links.ts';
 import { readObject, type StoredObject } from '../storage/objects.ts';
 import { type ByteRange, ObjectMissing, type Storage } from '../storage/storage.ts';
@@ -22,6 +23,8 @@ export interface MediaRouteDeps {
    * `proxy`: the service sends the bytes.
    */
   deliveryMode: 'redirect' | 'proxy';
+  /** undefined: nothing is shared. */
+  shares: Shares | undefined;
 }
 
 interface MediaRequest {
@@ -36,39 +39,98 @@ interface MediaRequest {
  */
 export function mediaRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
   app.route<MediaRequest>({ method: ['GET', 'HEAD'], url: '/media/:file', handler: deliver });
+  sharedRoute(app, deps);
 
   async function deliver(request: FastifyRequest<MediaRequest>, reply: FastifyReply) {
     const id = request.params.file.replace(/\.\w{2,4}$/, '');
     const object = await deliverable(deps, id, request.query);
-    await traceDelivery(deps.db, id, { request, reply });
-    const file = { size: object.size_bytes, etag: `"${id}"` };
-    const range = rangeOf(request.headers, file);
-    if (range === 'unsatisfiable') {
-      reply.header('content-range', `bytes */${file.size}`);
-      const message = `The range begins after the end: the file has ${file.size} bytes.`;
-      throw new ApiError('range_not_satisfiable', message);
-    }
-    const isGet = request.method === 'GET';
-    const link = isGet ? await presigned(deps, object) : undefined;
-    if (link !== undefined) return reply.redirect(link, 302);
-    const bytes = await fromStorage(deps, id, async () => {
-      if (isGet) return deps.storage.open(id, range);
-      await requireStored(deps.storage, id);
-      return undefined;
-    });
-    reply.headers({
-      'content-type': object.media_type,
-      'content-disposition': `inline; filename="${fileName(object)}"`,
-      'content-length': range ? range.last - range.first + 1 : file.size,
-      'accept-ranges': 'bytes',
-      etag: file.etag,
-      'cache-control': 'private, max-age=3600',
-    });
-    if (range) {
-      reply.code(206).header('content-range', `bytes ${range.first}-${range.last}/${file.size}`);
-    }
-    return reply.send(bytes);
+    const name = `${id}.${fileEnding(object.media_type)}`;
+    return sendFile(deps, { ...object, name, etag: `"${id}"`, maxAge: 3600 }, { request, reply });
   }
+}
+
+interface SharedRequest {
+  Params: { token: string; name: string };
+}
+
+/** GET and HEAD of a shared video and its poster. Their headers name neither object nor task. */
+function sharedRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
+  const { shares } = deps;
+  app.route<SharedRequest>({
+    method: ['GET', 'HEAD'],
+    url: '/s/:token/:name',
+    async handler(request, reply) {
+      const { token, name } = request.params;
+      const share = await shares?.find(token);
+      const file = share?.files.find((one) => one.name === name);
+      if (!share || !file) throw noSuchPath();
+      if (share.isOverLimit) {
+        const message = 'This video was watched too often today. It can be watched again tomorrow.';
+        throw new ApiError('rate_limited', message, { retryAfterSeconds: share.seconds_left });
+      }
+      const sent = { ...file, etag: `"${share.id}"`, maxAge: PRESIGNED_SECONDS };
+      const count = (bytes: number) => shares?.count(share.id, { bytes });
+      return sendFile(deps, sent, { request, reply }, count);
+    },
+  });
+}
+
+interface SentFile extends Pick<StoredObject, 'id' | 'role' | 'media_type' | 'size_bytes'> {
+  name: string;
+  etag: string;
+  /** How long a client may keep it, in seconds. */
+  maxAge: number;
+}
+
+/** @param count is told the bytes that are sent; what a client did not take is counted back */
+async function sendFile(
+  deps: MediaRouteDeps,
+  file: SentFile,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  count: (bytes: number) => void = () => {},
+) {
+  const { id, size_bytes: size, etag } = file;
+  await traceDelivery(deps.db, id, { request, reply });
+  const range = rangeOf(request.headers, { size, etag });
+  if (range === 'unsatisfiable') {
+    reply.header('content-range', `bytes */${size}`);
+    const message = `The range begins after the end: the file has ${size} bytes.`;
+    throw new ApiError('range_not_satisfiable', message);
+  }
+  const length = range ? range.last - range.first + 1 : size;
+  const isGet = request.method === 'GET';
+  const link = isGet ? await presigned(deps, file) : undefined;
+  if (link !== undefined) {
+    count(length);
+    return reply.redirect(link, 302);
+  }
+  const bytes = await fromStorage(deps, file, async () => {
+    if (isGet) return deps.storage.open(id, range);
+    await requireStored(deps.storage, id);
+    return undefined;
+  });
+  if (isGet) countSent(reply, length, count);
+  reply.headers({
+    'content-type': file.media_type,
+    'content-disposition': `inline; filename="${file.name}"`,
+    'content-length': length,
+    'accept-ranges': 'bytes',
+    etag,
+    'cache-control': `private, max-age=${file.maxAge}`,
+  });
+  if (range) reply.code(206).header('content-range', `bytes ${range.first}-${range.last}/${size}`);
+  return reply.send(bytes);
+}
+
+/** A browser asks for a whole video, and takes the part that is watched. */
+function countSent({ raw }: FastifyReply, length: number, count: (bytes: number) => void): void {
+  const { socket } = raw;
+  const before = socket?.bytesWritten ?? 0;
+  count(length);
+  raw.once('close', () => {
+    const sent = socket ? socket.bytesWritten - before : length;
+    if (sent < length) count(sent - length);
+  });
 }
 
 /** Short, because a presigned link can't be revoked. A download that has begun continues. */
@@ -79,20 +141,16 @@ const PRESIGNED_SECONDS = 300;
  * a provider may not follow redirects. The file is looked up first: behind a presigned link, the
  * client would only get the storage's "no such key".
  */
-async function presigned(deps: MediaRouteDeps, object: StoredObject): Promise<string | undefined> {
+async function presigned(deps: MediaRouteDeps, file: SentFile): Promise<string | undefined> {
   const { storage, deliveryMode } = deps;
   const { presign } = storage;
-  if (!presign || deliveryMode === 'proxy' || object.role !== 'output') return undefined;
-  const options = { mediaType: object.media_type, fileName: fileName(object) };
-  const link = await fromStorage(deps, object.id, async () => {
-    await requireStored(storage, object.id);
-    return presign(object.id, { seconds: PRESIGNED_SECONDS, ...options });
+  if (!presign || deliveryMode === 'proxy' || file.role !== 'output') return undefined;
+  const options = { mediaType: file.media_type, fileName: file.name };
+  const link = await fromStorage(deps, file, async () => {
+    await requireStored(storage, file.id);
+    return presign(file.id, { seconds: PRESIGNED_SECONDS, ...options });
   });
   return link.url;
-}
-
-function fileName({ id, media_type: mediaType }: StoredObject): string {
-  return `${id}.${fileEnding(mediaType)}`;
 }
 
 async function deliverable(
@@ -123,21 +181,21 @@ function deleted(): ApiError {
 
 async function fromStorage<Result>(
   deps: MediaRouteDeps,
-  id: string,
+  { id, name }: SentFile,
   work: () => Promise<Result>,
 ): Promise<Result> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof ObjectMissing)) throw storageUnavailable('read', error);
-    throw (await reportIfVanished(deps, id)) ? missing(id) : deleted();
+    throw (await reportIfVanished(deps, id)) ? missing(name) : deleted();
   }
 }
 
-function missing(id: string): ApiError {
+function missing(name: string): ApiError {
   return new ApiError(
     'file_missing',
-    `The file ${id} is not in the storage of this service, although it should be. The operator ` +
+    `The file ${name} is not in the storage of this service, although it should be. The operator ` +
       'was alerted, and may be able to restore it.',
   );
 }

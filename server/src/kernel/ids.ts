@@ -16,6 +16,7 @@ const PREFIXES = {
   testRefill: 'refill_',
   mail: 'mail_',
   report: 'report_',
+  share: 'share_',
 } as const;
 
 type IdKind = keyof typeof PREFIXES;

@@ -71,6 +71,7 @@ test('secrets, passwords, link signatures and callback paths never reach a log',
 test('redaction keeps the text around a secret', () => {
   assert.equal(redact(`key ${SECRET}.`), 'key fw_live_[redacted].');
   assert.equal(redact('a?expires=5&signature=xYz&b=1'), 'a?expires=5&signature=[redacted]&b=1');
+  assert.equal(redact(`/s/${'A'.repeat(46)}/a`), `/s/${'A'.repeat(24)}[redacted]/a`);
   assert.equal(redact('/auth/return/oidc?code=x-Y.z&b=1'), '/auth/return/oidc?code=[redacted]&b=1');
   const plain = 'GET /api/v1/tasks/task_1 postgres://host/db';
   assert.equal(redact(plain), plain);

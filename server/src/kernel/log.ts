@@ -74,6 +74,7 @@ const SECRETS = [
   `(signature${EQUALS})[\\w%.-]+`,
   `(${BEFORE_NAME}code${EQUALS})[\\w%.~/+-]+`,
   `(${SLASH}callbacks${SLASH})[\\w./%-]+`,
+  `(${SLASH}(?:s|embed)${SLASH}\\w{24})[\\w-]{22}`, // shares
   // API keys, also of Stripe and providers. Last, since other secrets may contain `r8_`.
   '((?:fw|sk|rk)_(?:live|test)_|r8_|sk-or-v1-)[0-9A-Za-z]+',
 ].map((secret) => new RegExp(secret, 'gi'));

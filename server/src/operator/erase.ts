@@ -14,6 +14,7 @@ import type { Log } from '../kernel/log.ts';
 import { eraseOf as eraseMails } from '../mail/outbox.ts';
 import { eraseOf as eraseVerdicts } from '../moderation/verdicts.ts';
 import { eraseOf as eraseReports } from '../reports/reports.ts';
+import { eraseOf as eraseShares } from '../shares/shares.ts';
 import { eraseOf as eraseSignIn } from '../sign-in/deletion.ts';
 import { eraseOf as eraseUploads } from '../storage/removal.ts';
 import { liveTasks } from '../tasks/task-listing.ts';
@@ -33,6 +34,7 @@ const ROOMS = [
   eraseUploads,
   eraseUploadFacts,
   eraseVerdicts,
+  eraseShares,
   eraseTasks,
 ];
 

@@ -14,6 +14,7 @@ import {
 import { UsageError } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import { mailOwner } from '../mail/outbox.ts';
+import { sharedTaskIn } from '../shares/shares.ts';
 import { findOutput } from '../storage/outputs.ts';
 import { tasksOf } from '../tasks/task-sql.ts';
 
@@ -30,7 +31,7 @@ export type ReportState = (typeof REPORT_STATES)[number];
 export type Decision = Exclude<ReportState, 'open'>;
 
 interface GivenReport {
-  /** A link to the video, its id, its task's id, or the SHA-256 of its file. */
+  /** A link to the video or to its share, its id, its task's id, or the SHA-256 of its file. */
   video: string;
   reason: (typeof REPORT_REASONS)[number];
   /** As `normalEmail` returns it. */
@@ -51,8 +52,8 @@ const NAMED = /(?:obj|task)_[0-9A-Za-z]{24}|\b[0-9a-f]{64}\b/i;
 export function receiveReport(db: Database, given: GivenReport): Promise<string> {
   const { video, reason, contact, evidence } = given;
   const id = newId('report');
-  const [named = ''] = NAMED.exec(video) ?? [];
   return db.transaction(async (tx) => {
+    const named = (await sharedTaskIn(tx, video)) ?? NAMED.exec(video)?.[0] ?? '';
     const found = await findOutput(tx, named.includes('_') ? named : named.toLowerCase());
     const values = INSERT.values({
       id,

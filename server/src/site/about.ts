@@ -1,12 +1,12 @@
 import type { BrandDeps } from '../brand/brand.ts';
-import type { CatalogDeps } from '../catalog/catalog.ts';
+import { type CatalogDeps, offeredModels } from '../catalog/catalog.ts';
+import { priceAfter, ratesAt } from '../catalog/price.ts';
 import { passkeyHost } from '../sign-in/check-passkey.ts';
 import type { Issuer, IssuerName } from '../sign-in/issuers/issuer.ts';
 import { readCookie, SESSION_COOKIE } from './auth/cookies.ts';
 import { onSale } from './billing/credits.ts';
 import type { BillingSiteDeps } from './billing/stripe-work.ts';
 import { type ResultOf, siteRoute } from './route.ts';
-import { shownModels } from './shown-models.ts';
 
 export type About = ResultOf<typeof getAbout>;
 
@@ -16,6 +16,21 @@ export interface AboutDeps extends BillingSiteDeps, BrandDeps, CatalogDeps {
   signupCredits: number;
   isMailLogged: boolean;
   reportDays: number;
+}
+
+/** The offered models as the pages show them. */
+export function shownModels({ catalog, now }: CatalogDeps) {
+  const [current, at] = [catalog.current(), new Date(now())];
+  return {
+    // Credits per second by model and resolution; `referenced`: with reference videos.
+    prices: ratesAt(current, at),
+    models: offeredModels(current).map((model) => {
+      const { name, title, modes, durations, aspectRatios, seed } = model;
+      // null: no price is announced.
+      const next_price = priceAfter(model, at) ?? null;
+      return { name, title, modes, durations, aspect_ratios: aspectRatios, seed, next_price };
+    }),
+  };
 }
 
 export const getAbout = siteRoute('GET /console/api/site', {

@@ -30,6 +30,7 @@ import { PRICE_ROUTES } from './playground/prices.ts';
 import { createSiteUpload, type SiteUploadDeps, UPLOAD_ROUTES } from './playground/uploads.ts';
 import { postReport } from './report.ts';
 import type { RouteShape, SiteRoute } from './route.ts';
+import { SHARE_ROUTES, type ShareDeps } from './shares.ts';
 import { getStatus, type StatusDeps } from './status.ts';
 import { GALLERY_ROUTES } from './tasks/gallery.ts';
 import { TASK_ROUTES } from './tasks/shown-task.ts';
@@ -42,6 +43,7 @@ export interface SiteDeps
     AboutDeps,
     BrandDeps,
     StatusDeps,
+    ShareDeps,
     CodeDeps,
     IdentityDeps,
     BillingSiteDeps,
@@ -67,6 +69,7 @@ const ROUTES = [
   ...KEY_ROUTES,
   ...GALLERY_ROUTES,
   ...TASK_ROUTES,
+  ...SHARE_ROUTES,
   ...USAGE_ROUTES,
   ...GENERATION_ROUTES,
   ...PRICE_ROUTES,

@@ -87,6 +87,8 @@ test('processes change to a new secret together, and old links work for the stat
   const [one, other] = [await open(), await open()];
   const old = one.linkTo('obj_1', 1e9);
   const callback = one.callbackTo('fal', 'att_1').split('/').at(-1) ?? '';
+  const share = `share_${'x'.repeat(24)}`;
+  const token = one.shareToken(share);
   const [first, second] = await Promise.all([rotate(2 * HOUR), rotate(2 * HOUR)]);
   assert.deepEqual([first.changed, second.changed].sort(), [false, true]);
   assert.equal(first.secret_id, second.secret_id);
@@ -99,10 +101,15 @@ test('processes change to a new secret together, and old links work for the stat
   assert.notEqual(fresh, old);
   assert.ok([old, fresh].every((link) => isAccepted(other, link)));
   assert.equal(other.attemptOf('fal', callback), 'att_1');
+  assert.equal(other.shareOf(token), share);
   await database.setClock(2 * HOUR + 20);
   await other.refresh();
   assert.deepEqual([isAccepted(other, old), isAccepted(other, fresh)], [false, true]);
   assert.equal(other.attemptOf('fal', callback), undefined);
+  assert.deepEqual(
+    [other.shareOf(token), other.shareOf(one.shareToken(share))],
+    [undefined, share],
+  );
 });
 
 test('a cut-off after a rotation makes no other secret, and ends the old one', async () => {

@@ -87,6 +87,16 @@ export async function openLinks(options: {
       const token = sign(secrets.signing(), `callback ${attemptId}`, provider);
       return `${options.publicUrl()}/callbacks/${provider}/${attemptId}.${token}`;
     },
+    /** What opens a share: its id alone, as lists and reports have it, opens nothing. */
+    shareToken: (shareId: string): string =>
+      shareId.replace(SHARE, '') + signShare(secrets.signing(), shareId),
+    /** The share that a token opens; undefined when its signature is not right. */
+    shareOf(token: string): string | undefined {
+      const shareId = `${SHARE}${token.slice(0, ID_CHARACTERS)}`;
+      const signature = token.slice(ID_CHARACTERS);
+      const isRight = (secret: Buffer) => equal(signature, signShare(secret, shareId));
+      return secrets.valid().some(isRight) ? shareId : undefined;
+    },
     /** The attempt that a callback's path names; undefined when its signature is not right. */
     attemptOf(provider: string, segment: string): string | undefined {
       const [attemptId = '', token = '', ...more] = segment.split('.');
@@ -130,6 +140,15 @@ const INPUT_SECONDS = 172_800;
  */
 function sign(secret: Buffer, subject: string, scope: number | string): string {
   return createHmac('sha256', secret).update(`${subject} ${scope}`).digest('base64url');
+}
+
+const SHARE = 'share_';
+/** Of an id, without its prefix. */
+const ID_CHARACTERS = 24;
+
+/** Short, for people send it to each other: 132 bits. */
+function signShare(secret: Buffer, shareId: string): string {
+  return sign(secret, 'share', shareId).slice(0, 22);
 }
 
 /** Compares the texts, not the decoded bytes: several base64url texts decode to the same bytes. */

@@ -5,11 +5,15 @@ export function hasReadyFile(id: string): string {
   return `exists (select from stored_objects o where o.id = ${id} and o.state = 'ready')`;
 }
 
+const readyFile = (role: 'output' | 'poster') => (task: string) =>
+  `select id, size_bytes from stored_objects
+     where owner_id = ${task} and role = '${role}' and state = 'ready'`;
+
 /** The stored poster of a task: a select of `id` and `size_bytes`. */
-export function posterOf(task: string): string {
-  return `select id, size_bytes from stored_objects
-     where owner_id = ${task} and role = 'poster' and state = 'ready'`;
-}
+export const posterOf = readyFile('poster');
+
+/** The same of its stored video. */
+export const videoOf = readyFile('output');
 
 /** A JSON array of the objects of a task, the oldest first. */
 export function objectsOfTask(task: string): string {

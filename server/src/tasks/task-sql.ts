@@ -11,6 +11,10 @@ export const REFUSED_LATELY = `(select id, account_id, updated_at as at from tas
      where error_code = 'content_refused' and surface <> '${TEST_SURFACE}'
        and updated_at > ${NOW} - interval '1 hour' and updated_at <= ${NOW})`;
 
+/** A table of the videos that were made, without those of test keys. Their files may be deleted. */
+export const MADE_VIDEOS = `(select id, account_id, request->>'prompt' as prompt, output_facts
+     from tasks where phase = 'completed' and surface <> '${TEST_SURFACE}')`;
+
 /** The ids of an account's tasks. */
 export function tasksOf(accountId: string): string {
   return `select id from tasks where account_id = ${accountId}`;

@@ -16,6 +16,7 @@ const LAYERS = [
   ['accounts'],
   ['providers', 'uploads'],
   ['tasks', 'routing'],
+  ['shares'],
   ['attempts', 'sign-in', 'billing', 'moderation', 'reports'],
   ['worker'],
   ['operator'],

@@ -27,6 +27,7 @@ const OWNERS = {
   mail: 'mails',
   moderation: 'account_pauses moderation_verdicts',
   reports: 'reports',
+  shares: 'shares',
   webhooks: 'webhook_attempts webhook_deliveries webhook_endpoints',
   operator: 'audit_runs operator_actions',
   site: 'client_packages',

@@ -93,6 +93,8 @@ export const LINKS: Links = {
   isProof: () => false,
   callbackTo: (provider, attemptId) => `https://media.test/callbacks/${provider}/${attemptId}`,
   attemptOf: (_provider, segment) => segment,
+  shareToken: (id) => id,
+  shareOf: (token) => token,
 };
 
 /** Loses all wake-ups: workers must find due tasks by their rows. */

@@ -8,6 +8,7 @@ import { Badge, Status, TestMark } from '../../ui/badge.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Credits } from '../../ui/format.tsx';
 import { Player } from '../../ui/player.tsx';
+import { ShareButton } from '../../ui/share.tsx';
 import { type Uses, UseThis } from './use-this.tsx';
 
 interface ViewerProps extends Uses {
@@ -45,6 +46,7 @@ export function Viewer({ task, error, onCompare, ...uses }: ViewerProps) {
         <ButtonLink icon="arrow" href={`/videos/${task.id}`}>
           Details of this video
         </ButtonLink>
+        <ShareButton task={task} />
         {onCompare && <Button onClick={onCompare}>Compare</Button>}
         <span class="text-sm text-dim">
           <Credits value={task.credits_used} /> {task.surface === 'test' && 'test '}credits{' '}

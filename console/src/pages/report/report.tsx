@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
 import { api, besideField } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
 import { useLoad } from '../../load.ts';
@@ -23,7 +24,7 @@ const REASONS: Record<Report['reason'] | '', string> = {
   other: 'Something else',
 };
 
-const EMPTY = { video: '', reason: '', email: '', evidence: '' };
+const EMPTY = { reason: '', email: '', evidence: '' };
 
 /** Reports a video, without an account. */
 export default function ReportPage() {
@@ -43,7 +44,8 @@ export default function ReportPage() {
 }
 
 function Form({ onSent }: { onSent: (receipt: string) => void }) {
-  const draft = useDraft('report', () => EMPTY);
+  const { video = '' } = useLocation().query;
+  const draft = useDraft(`report ${video}`, () => ({ ...EMPTY, video }));
   const field = binding(draft.value, draft.set);
   const { isBusy, failure, send } = useSending(async () => {
     const { reason, video, email, ...rest } = draft.value;

@@ -14,6 +14,7 @@ import { FormDialog } from '../../ui/form/form-dialog.tsx';
 import { leaveFor } from '../../ui/form/sending.tsx';
 import { Credits, DateTime, formatNumber } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
+import { Shares } from '../../ui/share.tsx';
 import { Passkeys } from './passkeys.tsx';
 import { Sessions } from './sessions.tsx';
 
@@ -62,6 +63,7 @@ export default function SettingsPage() {
           />
         </div>
       </Card>
+      {me.can_share && <Shares />}
       <Passkeys />
       <Sessions />
       <Card

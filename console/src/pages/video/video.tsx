@@ -6,6 +6,7 @@ import { fileNameOf, useTask } from '../../task.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { confirm } from '../../ui/form/form-dialog.tsx';
 import { Page } from '../../ui/page.tsx';
+import { ShareButton } from '../../ui/share.tsx';
 import { Load } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { NotFound } from '../not-found/not-found.tsx';
@@ -32,6 +33,7 @@ export default function VideoPage() {
       isTitleComing={!data && !loaded.error}
       actions={
         <>
+          {data && <ShareButton task={data} />}
           {data && <EndButtons task={data} onChange={loaded.reload} />}
           {data && data.video_url !== null && (
             <ButtonLink icon="download" href={data.video_url} download={fileNameOf(data)}>

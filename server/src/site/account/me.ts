@@ -2,19 +2,22 @@ import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { readOverview } from '../../ledger/overview.ts';
 import { testBalance } from '../../ledger/test-credits.ts';
-import { ModeSchema, type PageDeps, type ResultOf, siteRoute } from '../route.ts';
+import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
+import type { ShareDeps } from '../shares.ts';
 
 /** The signed-in account and its balance in the page's mode. */
 export type Me = ResultOf<typeof getMe>;
 
 export const getMe = siteRoute('GET /console/api/me', {
   query: Type.Object({ mode: ModeSchema }),
-  handle: async ({ db }: PageDeps, { query, session }) => {
+  handle: async ({ db, shares }: ShareDeps, { query, session }) => {
     const person = {
       account_id: session.accountId,
       email: session.email,
       is_operator: session.isOperator,
       created_at: session.createdAt,
+      /** Whether this service lets videos be shared. */
+      can_share: shares !== undefined,
     };
     if (query.mode === 'test') {
       const { available: test, reserved } = await testBalance(db, session.accountId);

@@ -61,6 +61,7 @@ const app = await createApp({
       docsEditUrl: 'https://code.example/edit',
       brand: { current: () => brand, fixed: {} },
       showsTestPatterns: true,
+      shares: plain.deps.shares,
     });
   },
   isPageRequest,

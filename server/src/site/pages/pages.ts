@@ -3,7 +3,9 @@ import fastifyStatic from '@fastify/static';
 import { PACKAGES } from 'console/build.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../kernel/log.ts';
+import type { Shares } from '../../shares/shares.ts';
 import type { GuardDeps } from '../guard.ts';
+import { sharePages } from '../shares.ts';
 import { DOCS_FILES, docsRoutes } from './docs.ts';
 import { openKeptPackages, packageRoutes } from './packages.ts';
 import { FOR_EVER, logoRoute } from './page-brand.ts';
@@ -20,7 +22,10 @@ export interface PageOrigins {
  * The pages' security headers. Nothing is inlined, and only videos and posters come from other
  * hosts; `blob:` previews files that the user has just chosen.
  */
-function pageHeaders({ media, isSecure }: PageOrigins): Record<string, string> {
+function pageHeaders(
+  { media, isSecure }: PageOrigins,
+  framedBy = "'none'",
+): Record<string, string> {
   const files = ["'self'", 'blob:', ...media].join(' ');
   const policy = [
     "default-src 'none'",
@@ -31,7 +36,7 @@ function pageHeaders({ media, isSecure }: PageOrigins): Record<string, string> {
     `img-src ${files}`,
     `media-src ${files}`,
     "form-action 'self'",
-    "frame-ancestors 'none'",
+    `frame-ancestors ${framedBy}`,
     "base-uri 'none'",
   ];
   return {
@@ -81,6 +86,7 @@ export function isPageRequest({ method, url, headers }: FastifyRequest): boolean
 export interface PagesDeps extends GuardDeps, TextDeps {
   log: Log;
   origins: PageOrigins;
+  shares: Shares | undefined;
 }
 
 /** Other texts of the build that are filled in, by their path. */
@@ -116,6 +122,7 @@ export async function pageRoutes(app: FastifyInstance, deps: PagesDeps): Promise
   for (const file of TEXTS) app.get(`/${file}`, send(file));
   logoRoute(app, deps);
   docsRoutes(app, { ...deps, texts });
+  sharePages(app, { ...deps, embedHeaders: pageHeaders(deps.origins, '*') });
   const packages = openKeptPackages({ ...deps, folder: path.join(deps.folder, PACKAGES) });
   // If this fails, a request for the packages tries it again.
   await packages.keep().catch((err) => deps.log.error({ err }, 'the packages could not be stored'));

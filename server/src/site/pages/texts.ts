@@ -115,7 +115,7 @@ function headOf({ brand, publicUrl, showsTestPatterns }: TextDeps): string {
 }
 
 /** A logo that is no icon says the name itself. */
-function logoOf(brand: Brand): string {
+export function logoOf(brand: Brand): string {
   const name = escapeHtml(brand.name);
   const { url, width, height, is_icon: isIcon } = shownLogo(brand) ?? {};
   if (url === undefined) return `<span>${name}</span>`;
@@ -124,7 +124,7 @@ function logoOf(brand: Brand): string {
   return isIcon ? `${image}<span>${name}</span>` : image;
 }
 
-function linksOf({ terms_url, privacy_url, imprint_url, support_email }: Brand): string {
+export function linksOf({ terms_url, privacy_url, imprint_url, support_email }: Brand): string {
   const links = {
     Terms: terms_url,
     Privacy: privacy_url,

@@ -21,8 +21,8 @@ import { splitCredits } from '../../ledger/reserve.ts';
 import { testBalance } from '../../ledger/test-credits.ts';
 import { MAX_UPLOAD_BYTES } from '../../requests/receive-upload.ts';
 import { QUOTA_BYTES } from '../../uploads/quota.ts';
+import { shownModels } from '../about.ts';
 import { ModeSchema, type PageDeps, type ResultOf, siteRoute } from '../route.ts';
-import { shownModels } from '../shown-models.ts';
 
 export type { TestOutcome } from '../../catalog/test-outcomes.ts';
 

@@ -131,6 +131,41 @@ test('usage has its numbers as a chart, as tables and as a file', async () => {
   await expectNoViolations(page);
 });
 
+test('a video is shared, watched by a stranger without scripts, framed, reported and ended', async () => {
+  const files = await shortVideo(folder.path, { width: 320, height: 180 });
+  const id = await make(accountId, { prompt: 'A shared one', ended: 'completed', ...files });
+  await page.goto(`/videos/${id}`);
+  await page.getByRole('button', { name: 'Share' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Show the prompt').check();
+  await expectNoViolations(page);
+  await dialog.getByRole('button', { name: 'Make the link' }).click();
+  const link = (await dialog.getByRole('region', { name: 'Link' }).textContent()) ?? '';
+  await expectNoViolations(page);
+  const scriptless = await site.newPage({ javaScriptEnabled: false });
+  await scriptless.goto(link);
+  await scriptless.getByText('A shared one').waitFor();
+  const stranger = await site.newPage();
+  await stranger.goto(link);
+  await expectNoViolations(stranger);
+  await stranger.locator('video').evaluate((video: HTMLVideoElement) => video.play());
+  await stranger.waitForFunction(() => (document.querySelector('video')?.currentTime ?? 0) > 0);
+  await stranger.getByRole('link', { name: 'Report this video' }).click();
+  await settled(stranger, 'Report a video');
+  assert.equal(await stranger.getByLabel('Video', { exact: true }).inputValue(), link);
+  await stranger.goto(link.replace('/s/', '/embed/'));
+  await expectNoViolations(stranger);
+  assert.deepEqual(await stranger.context().cookies(), []);
+  await open(page, '/settings', 'Settings');
+  const row = page.getByRole('row').filter({ hasText: 'A shared one' });
+  await expectNoViolations(page);
+  await row.getByRole('button', { name: /^End/ }).click();
+  await row.getByText('Ended', { exact: true }).waitFor();
+  await stranger.goto(link);
+  await stranger.getByText('This video is not shared').waitFor();
+  await expectNoViolations(stranger);
+});
+
 /** Reports the video by its file, from the footer of the first page. @returns the receipt */
 async function reportFile(stranger: Page, bytes: Buffer): Promise<string> {
   await open(stranger, '/');

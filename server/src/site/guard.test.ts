@@ -27,6 +27,7 @@ test('the account that is signed in reads itself and its credits', async () => {
     account_id: visitor.accountId,
     email: visitor.email,
     is_operator: false,
+    can_share: true,
     mode: 'live',
     credits: { paid: 40, promotional: 0, reserved: 0, owed: 0 },
   });

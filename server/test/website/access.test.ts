@@ -109,6 +109,9 @@ test('no route that changes something takes a request of another site', async ()
   assert.equal((await reader.send({ url: '/console/api/me', headers })).status, 200, 'a read');
 });
 
+const SHARE = { shows_prompt: false, days: null };
+const BODIES = { keys: { name: 'Stolen' }, '/share': SHARE };
+
 /** An account that has one of everything. @returns the ids */
 async function everything(owner: TestVisitor): Promise<string[]> {
   const { db } = website.database;
@@ -119,6 +122,7 @@ async function everything(owner: TestVisitor): Promise<string[]> {
   const make = taskMaker(website.deps);
   const poster = Buffer.from('a poster');
   const task = await make(owner.accountId, { ended: 'completed', poster });
+  const share = await owner.write(`/console/api/tasks/${task}/share`, SHARE, 'PUT');
   const events = ['task.completed'];
   const webhook = await owner.write('/console/api/webhooks', { events });
   await setOffer(db, PACK);
@@ -126,7 +130,9 @@ async function everything(owner: TestVisitor): Promise<string[]> {
   const offer = { ...PACK, active: true };
   const scope = { mode: 'test', account: null } as const;
   await insertOrder(db, { id: order, accountId: owner.accountId, kind: 'pack', offer, scope });
-  return [passkey, session, key, upload.body.id, task, webhook.body.id, order].map(String);
+  return [passkey, session, key, upload.body.id, task, share.body.id, webhook.body.id, order].map(
+    String,
+  );
 }
 
 test('what belongs to an account does not exist for another one, on any route', async () => {
@@ -140,7 +146,8 @@ test('what belongs to an account does not exist for another one, on any route', 
         if (route.access === 'operator' || (onlyReads && route.isWrite)) continue;
         const { cookie } = visitor;
         const headers = { origin: ORIGIN, cookie };
-        const payload = JSON.stringify(route.path.includes('keys') ? { name: 'Stolen' } : {});
+        const given = Object.entries(BODIES).find(([part]) => route.path.includes(part))?.[1];
+        const payload = JSON.stringify(given ?? {});
         const json = { ...headers, 'content-type': 'application/json' };
         const { statusCode: status, body } = await website.app.inject({
           method: route.method,
@@ -167,7 +174,16 @@ test('what belongs to an account does not exist for another one, on any route', 
     'GET /console/api/webhooks/:id 200',
     'GET /console/api/webhooks/:id/deliveries 200',
   ]);
-  const lists = ['tasks', 'task-filters', 'keys', 'orders', 'statement', 'sessions', 'webhooks'];
+  const lists = [
+    'tasks',
+    'task-filters',
+    'shares',
+    'keys',
+    'orders',
+    'statement',
+    'sessions',
+    'webhooks',
+  ];
   for (const list of lists) {
     const text = JSON.stringify((await other.get(`/console/api/${list}`)).body);
     assert.ok(!ids.some((id) => text.includes(id)), list);

@@ -107,7 +107,7 @@ function Shared({ share, task: { width, height }, onEnd }: SharedProps) {
       </p>
       <div class="flex justify-end">
         <SendButton look="danger" onSend={end}>
-          End
+          End the share
         </SendButton>
       </div>
     </div>
@@ -159,7 +159,7 @@ function columnsWith(end: (share: Share) => Promise<void>): Column<Share>[] {
     prose('Video', ({ task_id: id, prompt }) => (
       <Link href={`/videos/${id}`}>{prompt || 'Video'}</Link>
     )),
-    column('Ends', ({ ends_at: at }) => (at === null ? 'by hand' : <DateTime at={at} />)),
+    column('Ends', ({ ends_at: at }) => (at === null ? 'when you end it' : <DateTime at={at} />)),
     numbers('Views', ({ views }) => formatNumber(views)),
     column('', (share) =>
       share.is_open ? (

@@ -33,7 +33,8 @@ const ERASE_TASKS = [
     'erase_task',
     `update tasks set provider_output = null, error_details = null,
        error_message = case when error_message is null then null else '${ERASED}' end,
-       request = ${erasedRequest('request')}
+       request = ${erasedRequest('request')},
+       inputs = (select coalesce(jsonb_agg(one - 'sha256'), '[]') from jsonb_array_elements(inputs) one)
      where id = any($1)`,
   ),
   statement('erase_history', 'update task_history set cause = null where task_id = any($1)'),

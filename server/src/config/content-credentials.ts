@@ -21,6 +21,8 @@ export interface CredentialsSettings {
   timeStamps: string | undefined;
   /** Whether the manifest has the hash of the prompt. */
   namesPrompt: boolean;
+  /** Whether it has the hashes of the files of a request. */
+  namesInputs: boolean;
   /** What becomes of a video that can't be signed for some minutes. */
   onFailure: 'wait' | 'unsigned';
 }
@@ -35,6 +37,7 @@ export function readContentCredentials(
     certificate: isOn ? givenCertificate(env, hosts) : undefined,
     timeStamps: webAddress(env, 'CONTENT_CREDENTIALS_TSA'),
     namesPrompt: yesOrNo(env, 'CONTENT_CREDENTIALS_PROMPT', 'no'),
+    namesInputs: yesOrNo(env, 'CONTENT_CREDENTIALS_INGREDIENTS', 'no'),
     onFailure: choice(env, 'CONTENT_CREDENTIALS_ON_FAILURE', 'wait', ['wait', 'unsigned']),
   };
   return isOn ? settings : undefined;

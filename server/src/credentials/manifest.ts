@@ -13,6 +13,8 @@ export interface Origin {
   version: string;
   /** SHA-256 in hex; null: the manifest does not say. */
   promptHash: string | null;
+  /** The files that it was made from; undefined: the manifest does not say. */
+  inputs?: { role: string; mediaType: string; sha256: string }[];
 }
 
 /** The manifest of the provider, if it had one. */
@@ -23,24 +25,33 @@ export const PARENTS = ['none', 'valid', 'invalid'] as const;
 export const PARENT = 'parent';
 
 /**
- * The definition of a manifest for a video. One that the provider had already signed was opened,
+ * The definition of a manifest for a video, without the parent. One that the provider had already signed was opened,
  * and its manifest is the parent; any other one was created.
  */
 export function manifestOf(origin: Origin, hasParent: boolean) {
   const { source, model, at, generator: name = 'Framewright', version, promptHash } = origin;
+  const ingredients = (origin.inputs ?? []).map(({ role, mediaType, sha256 }, i) => ({
+    title: role.replace('_', ' '),
+    format: mediaType,
+    relationship: 'inputTo',
+    instance_id: `sha256:${sha256}`,
+    label: `input_${i}`,
+  }));
+  const inputIds = ingredients.map(({ label }) => label);
   const action = {
     action: hasParent ? 'c2pa.opened' : 'c2pa.created',
     when: at,
     softwareAgent: { name: model },
     digitalSourceType: `http://cv.iptc.org/newscodes/digitalsourcetype/${source}`,
     parameters: {
-      ...(hasParent && { ingredientIds: [PARENT] }),
+      ingredientIds: hasParent ? [PARENT] : inputIds, // an opened file has its parent only
       ...(promptHash !== null && { 'framewright.prompt_sha256': promptHash }),
     },
   };
   return {
     claim_generator_info: [{ name, version }],
     format: 'video/mp4',
+    ingredients,
     assertions: [{ label: 'c2pa.actions.v2', data: { actions: [action] } }],
   };
 }

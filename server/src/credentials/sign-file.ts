@@ -35,13 +35,15 @@ await serveParent(async (input) => {
  * @param definition an object, although the library's types say that it is a text
  */
 function parentOf(definition: unknown): Parent {
-  const [parent]: Ingredient[] = Object(definition).ingredients ?? [];
+  const ingredients: Ingredient[] = Object(definition).ingredients ?? [];
+  const parent = ingredients.find(({ relationship }) => relationship === 'parentOf');
   const failures = parent?.validation_results?.activeManifest?.failure ?? [];
   const isValid = failures.every(({ code }) => code === 'signingCredential.untrusted');
   return parent?.active_manifest && isValid ? 'valid' : 'invalid';
 }
 
 interface Ingredient {
+  relationship?: string;
   active_manifest?: string;
   validation_results?: { activeManifest?: { failure?: { code: string }[] } };
 }

@@ -60,7 +60,8 @@ async function makeFailedTask() {
         `update tasks set request = request || jsonb_build_object('prompt', $2::text,
            'image_url', $2::text, 'reference_image_urls', jsonb_build_array($2::text)),
            provider_output = jsonb_build_object('url', $2::text), error_message = $2,
-           error_details = jsonb_build_object('host', $2::text) where id = $1`,
+           error_details = jsonb_build_object('host', $2::text),
+           inputs = jsonb_build_array(jsonb_build_object('sha256', $2::text)) where id = $1`,
         `insert into reports (id, reason, video, contact, evidence, task_id, state)
          values ('report_' || $1, 'other', $2, $2 || '@example.com', $2, $1, 'kept')`,
         `update task_history set cause = jsonb_build_object('cause', $2::text) where task_id = $1`,

@@ -80,6 +80,8 @@ export interface TaskInput extends Omit<ProviderInput, 'url'> {
   width: number;
   height: number;
   durationSeconds: number | null;
+  /** Of the client's file, in hex, if Content Credentials name inputs. */
+  sha256?: string | undefined;
 }
 
 export interface Task {

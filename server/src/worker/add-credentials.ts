@@ -11,6 +11,8 @@ export interface CredentialsDeps {
   signer: Pick<Signer, 'sign' | 'prepare'>;
   /** Whether the manifest has the hash of the prompt. */
   namesPrompt: boolean;
+  /** Whether it has the hashes of the task's files. */
+  namesInputs: boolean;
   /** What the service is called. */
   generator?: () => string;
   /** What becomes of a video that can't be signed for {@link RETRY_SECONDS}. */
@@ -50,8 +52,8 @@ export async function addCredentials(
 ): Promise<Output & { credentials: Credentials }> {
   const unsigned = (credentials: Credentials) => ({ ...output, credentials });
   if (!deps.credentials) return unsigned({ kind: 'unsigned', why: 'off' });
-  const { signer, namesPrompt, generator } = deps.credentials;
-  const said = originOf(deps, task, namesPrompt);
+  const { signer, generator } = deps.credentials;
+  const said = originOf(deps, task, deps.credentials);
   const origin = generator ? { ...said, generator: generator() } : said;
   try {
     const file = { path: output.filePath, signedPath, source: task.provider };
@@ -78,7 +80,11 @@ function afterFailure(deps: Deps, task: Task): 'retry' | 'hold' | 'store' {
   return waits && recheckDelaySeconds(deps, task) < leftSeconds ? 'hold' : 'store';
 }
 
-function originOf(deps: Deps, task: Task, namesPrompt: boolean): Origin {
+function originOf(
+  deps: Deps,
+  task: Task,
+  { namesPrompt, namesInputs }: Pick<CredentialsDeps, 'namesPrompt' | 'namesInputs'>,
+): Origin {
   const { drawsPatterns } = deps.providerOf(task).capabilities;
   const { model, prompt } = task.request;
   return {
@@ -87,6 +93,12 @@ function originOf(deps: Deps, task: Task, namesPrompt: boolean): Origin {
     at: new Date(task.now_seconds * 1000).toISOString(),
     version: VERSION,
     promptHash: namesPrompt ? hash('sha256', prompt) : null,
+    // Without a digest: copied before they were to be named.
+    ...(namesInputs && {
+      inputs: task.inputs.flatMap(({ role, mediaType, sha256 }) =>
+        sha256 === undefined ? [] : { role, mediaType, sha256 },
+      ),
+    }),
   };
 }
 

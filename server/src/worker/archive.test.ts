@@ -156,6 +156,7 @@ test('what a process stored in a bucket before it died is deleted by the next ru
 function signerWhich(does: 'signs' | 'refuses' | 'fails'): CredentialsDeps {
   return {
     namesPrompt: false,
+    namesInputs: false,
     onFailure: 'wait',
     signer: {
       prepare() {},

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { nearestAspectRatio } from '../catalog/frame-size.ts';
 import { firstRefusal, type InputRefusal, refusedInputs } from '../catalog/input-refusal.ts';
@@ -28,6 +29,7 @@ export interface IngestDeps {
   scratch: ScratchDirectory;
   guardedFetch: GuardedFetch;
   measurer: Pick<Measurer, 'measure'>;
+  credentials?: { namesInputs: boolean } | undefined;
 }
 
 class MediaRefused extends Error {
@@ -133,7 +135,7 @@ function copyInput(deps: IngestDeps, copy: Copy): Promise<TaskInput> {
   const { task, input, signal } = copy;
   return deps.scratch.withFolder(async (folder) => {
     const filePath = path.join(folder, 'input');
-    await fetchTo(filePath, deps, copy);
+    const sha256 = await fetchTo(filePath, deps, copy);
     const { account_id: accountId } = task;
     const rules = referenceRules(input.declaredSeconds);
     const turn = { accountId, source: accountId, rules, signal };
@@ -143,16 +145,23 @@ function copyInput(deps: IngestDeps, copy: Copy): Promise<TaskInput> {
     const flawless = await copyWithoutFlaws(filePath, facts);
     const file = { filePath: flawless, ownerId: task.id, role: 'input', mediaType } as const;
     const objectId = await storeFile(deps, file);
-    return describe(input, facts, objectId);
+    return { ...describe(input, facts, objectId), sha256 };
   });
 }
 
-async function fetchTo(filePath: string, deps: IngestDeps, copy: Copy): Promise<void> {
+/** @returns the digest, if it is asked for */
+async function fetchTo(
+  filePath: string,
+  deps: IngestDeps,
+  copy: Copy,
+): Promise<string | undefined> {
+  const digest = deps.credentials?.namesInputs ? createHash('sha256') : undefined;
   try {
     const uploadId = uploadIdOf(copy.input.url);
     const bytes =
       uploadId === undefined ? await download(deps, copy) : await openUpload(deps, copy, uploadId);
-    await writeStream(bytes, filePath);
+    await writeStream(bytes, filePath, (part) => digest?.update(part));
+    return digest?.digest('hex');
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
     throw new MediaRefused(copy.input, error.reason, error.message, error.details);

@@ -11,6 +11,7 @@ import { frameSize } from '../../src/catalog/frame-size.ts';
 import { RESOLUTIONS } from '../../src/catalog/models.ts';
 import { certificatesIn } from '../../src/credentials/certificate.ts';
 import { allCertificates, openCertificate } from '../../src/credentials/certificates.ts';
+import type { Origin } from '../../src/credentials/manifest.ts';
 import { createSigner } from '../../src/credentials/signer.ts';
 import { timeStamp } from '../../src/credentials/time-stamp.ts';
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
@@ -24,7 +25,9 @@ import { imageBytes, openMediaFixture, videoBytes } from './media-fixture.ts';
 import { FRAMES, REFERENCES } from './refused-media.ts';
 import { startTimeStamps, withoutOpenssl } from './time-stamps.ts';
 
-const fixture = await openMediaFixture({ environment: { CONTENT_CREDENTIALS: 'on' } });
+const fixture = await openMediaFixture({
+  environment: { CONTENT_CREDENTIALS: 'on', CONTENT_CREDENTIALS_INGREDIENTS: 'yes' },
+});
 const folder = await temporaryFolder();
 after(async () => {
   await fixture.close();
@@ -76,6 +79,16 @@ test('a delivered video is known by its digest, and without it by its signature'
   assert.deepEqual((await verify('other')).credentials, null);
 });
 
+test('the files of a request are ingredients by their digests, without their names', async () => {
+  const png = await imageBytes('png', 300, 300);
+  const image_url = fixture.host.serve('/a-named-picture', { kind: 'bytes', bytes: png });
+  const { bytes } = await download('from a picture', { ...FRAMES, image_url });
+  const sha256 = createHash('sha256').update(png).digest('hex');
+  for (const part of [`sha256:${sha256}`, 'inputTo', 'first frame'])
+    assert.ok(bytes.includes(part));
+  assert.ok(!bytes.includes('a-named-picture'));
+});
+
 /** Kills one process that signs for this one, if there is one (Linux). */
 async function killSigner(): Promise<boolean> {
   const text = await readFile(`/proc/self/task/${process.pid}/children`, 'utf8');
@@ -123,10 +136,10 @@ for context in (None, c2pa.Context(trust)):
             report = json.loads(c2pa.Reader("video/mp4", stream, context=context).json())
         active = report["manifests"][report["active_manifest"]]
         actions = next(a["data"]["actions"] for a in active["assertions"] if "actions" in a["label"])
-        parents = [i.get("active_manifest") is not None for i in active.get("ingredients", [])]
+        used = [i["relationship"] for i in active.get("ingredients", [])]
         stamps = [s["code"] for s in report["validation_results"]["activeManifest"]["success"]]
         stamp = "timeStamp.validated" in stamps
-        print(report["validation_state"], actions[0]["action"], parents, stamp)
+        print(report["validation_state"], actions[0]["action"], used, stamp)
 `;
 
 /** Containers and codecs that providers deliver, and each size. */
@@ -153,7 +166,11 @@ test('an independent reader finds every signed video valid, and trusted by its r
   });
   await download('text', { ...FRAMES, mode: 'text-to-video' });
   await download('image', { ...FRAMES, image_url: picture });
-  const references = { reference_video_urls: [clip], reference_video_durations: [2] };
+  const references = {
+    reference_image_urls: [picture],
+    reference_video_urls: [clip],
+    reference_video_durations: [2],
+  };
   await download('media', { ...REFERENCES, ...references });
   const { db } = fixture;
   const certificate = await openCertificate({ db, given: undefined, now: () => Date.now() });
@@ -163,9 +180,10 @@ test('an independent reader finds every signed video valid, and trusted by its r
   const signer = createSigner({ scratch, certificate: certificate.current, stamp });
   const at = new Date().toISOString();
   const origin = { source: 'trainedAlgorithmicMedia', model: 'm', at, version: '1' } as const;
-  const sign = async (from: string, to: string) => {
+  const input = { role: 'last_frame', mediaType: 'image/png', sha256: 'ab'.repeat(32) };
+  const sign = async (from: string, to: string, inputs: Origin['inputs'] = []) => {
     const file = { path: fileOf(from), signedPath: fileOf(to), source: 'x' };
-    const signing = await signer.sign(file, { ...origin, promptHash: null });
+    const signing = await signer.sign(file, { ...origin, promptHash: null, inputs });
     assert.equal(signing.kind, 'signed', from);
   };
   const names = ['text', 'image', 'media'];
@@ -174,7 +192,7 @@ test('an independent reader finds every signed video valid, and trusted by its r
     await sign(`plain-${i}`, `signed-${i}`);
     names.push(`signed-${i}`);
   }
-  await sign('signed-0', 'signed-twice');
+  await sign('signed-0', 'signed-twice', [input]);
   await writeFile(fileOf('flipped'), withFlippedBit(await readFile(fileOf('signed-0'))));
   await signer.close();
   const [{ chain = '' } = {}] = await allCertificates(db);
@@ -183,8 +201,11 @@ test('an independent reader finds every signed video valid, and trusted by its r
   const files = [...names, 'signed-twice', 'flipped'];
   const report = await python.run('python', ['-c', READER, ...['root.pem', ...files].map(fileOf)]);
   const said = (state: string) => [
-    ...names.map((name) => `${state} c2pa.created [] ${/signed/.test(name) ? 'True' : 'False'}`),
-    `${state} c2pa.opened [True] True`,
+    `${state} c2pa.created [] False`,
+    `${state} c2pa.created ['inputTo'] False`,
+    `${state} c2pa.created ['inputTo', 'inputTo'] False`,
+    ...DELIVERIES.map(() => `${state} c2pa.created [] True`),
+    `${state} c2pa.opened ['parentOf', 'inputTo'] True`,
     'Invalid c2pa.created [] True',
   ];
   assert.deepEqual(report.trim().split('\n'), [...said('Valid'), ...said('Trusted')]);

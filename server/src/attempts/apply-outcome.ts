@@ -2,7 +2,7 @@ import { namedStatement, statement, type Transaction, together } from '../databa
 import { jsonText } from '../database/json-text.ts';
 import { RetryAlone, sharedWork } from '../database/shared-work.ts';
 import { reclaimLease } from '../tasks/lease.ts';
-import { type NextConnection, notAccepted } from '../tasks/not-accepted.ts';
+import { type NextConnection, retryOrFail } from '../tasks/not-accepted.ts';
 import type { FailureCode, Task } from '../tasks/task.ts';
 import { move, moveRows, type StepResult, Superseded } from '../tasks/transitions.ts';
 import type { Attempt, OutcomeSource } from './attempts.ts';
@@ -100,7 +100,7 @@ async function acceptAll(tx: Transaction, items: Acceptance[]): Promise<Task[]> 
     moveRows(tx, steps),
   );
   const all = moved.flatMap((task, i) =>
-    task ? [{ ...task, known_job: (items[i] as Acceptance).jobId }] : [],
+    task ? [{ ...task, accepted_job_id: (items[i] as Acceptance).jobId }] : [],
   );
   if (recorded.length === items.length && all.length === items.length) return all;
   throw new RetryAlone('not every attempt is open, or not every task is leased');
@@ -146,13 +146,13 @@ function moveByOutcome(
     case 'unknown':
       return move(tx, task, { to: 'held', changes: { heldCause: 'acceptance' }, cause });
     case 'not_sent':
-      return notAccepted(tx, task, { submitRetrySeconds, cause, next });
+      return retryOrFail(tx, task, { submitRetrySeconds, cause, next });
     case 'absent':
-      return notAccepted(tx, task, { submitRetrySeconds, cause });
+      return retryOrFail(tx, task, { submitRetrySeconds, cause });
     case 'rejected': {
       if (outcome.fault !== 'request') {
         const { retryAfterSeconds } = outcome;
-        return notAccepted(tx, task, { submitRetrySeconds, cause, retryAfterSeconds, next });
+        return retryOrFail(tx, task, { submitRetrySeconds, cause, retryAfterSeconds, next });
       }
       const { code, message } = outcome;
       return move(tx, task, { to: 'failed', changes: { error: { code, message } }, cause });

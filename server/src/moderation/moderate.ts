@@ -59,7 +59,7 @@ export function createModeration(checks: ModerationChecks, deps: ModerationDeps)
      */
     async admit(task: Task): Promise<StepResult | 'admitted'> {
       if (task.surface === TEST_SURFACE) return 'admitted';
-      const known = task.known_job === null ? undefined : await readVerdict(deps.db, task.id);
+      const known = task.is_unattempted ? undefined : await readVerdict(deps.db, task.id);
       const judged = known ?? (await judge(deps, { ...checks, ask }, task));
       if ('seconds' in judged) {
         const { submitRetrySeconds } = deps;

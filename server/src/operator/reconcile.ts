@@ -11,7 +11,7 @@ import { recordOrphans, removeOrphan } from '../attempts/orphans.ts';
 import { type Database, type Transaction, violatedConstraint } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { takeLease } from '../tasks/lease.ts';
-import { notAccepted } from '../tasks/not-accepted.ts';
+import { retryOrFail } from '../tasks/not-accepted.ts';
 import { LIVE_PHASES, type Task } from '../tasks/task.ts';
 import { phaseOf, requireTask } from '../tasks/task-listing.ts';
 import { move } from '../tasks/transitions.ts';
@@ -182,7 +182,7 @@ async function failTask(
     await move(tx, task, { to: 'failed', changes: { error, ...billed }, cause });
   } else {
     // The client may still be waiting for the response to its create; this releases its key.
-    await notAccepted(tx, task, { submitRetrySeconds: 0, cause });
+    await retryOrFail(tx, task, { submitRetrySeconds: 0, cause });
   }
   if (attempt) await recordOrphans(tx, attempt.id);
   return 'failed';

@@ -40,8 +40,8 @@ export function readConnections(
   });
 }
 
-/** An environment that has the connection's variables under the names that its kind reads. */
-export function ofConnection(env: Environment, { name, kind }: ProviderConnection): Environment {
+/** Maps the provider's variables to the connection's: `FAL_API_KEY` reads `FAL_2_API_KEY`. */
+export function environmentOf(env: Environment, { name, kind }: ProviderConnection): Environment {
   const own = prefixOf(name);
   const ofKind = prefixOf(kind);
   return new Proxy(env, {
@@ -52,19 +52,20 @@ export function ofConnection(env: Environment, { name, kind }: ProviderConnectio
   });
 }
 
-/** Calls `work`; a UsageError that it throws names the connection's variables, not its kind's. */
-export async function namingConnection<Result>(
+/** Calls `work`; a UsageError that it throws then names the connection's variables. */
+export async function withVariablesOf<Result>(
   connection: ProviderConnection,
   work: () => Result,
 ): Promise<Awaited<Result>> {
   try {
     return await work();
   } catch (error) {
-    throw named(connection, error);
+    throw renamed(connection, error);
   }
 }
 
-export function named({ name, kind }: ProviderConnection, error: unknown): unknown {
+/** A UsageError about `FAL_API_KEY` becomes one about `FAL_2_API_KEY`. */
+export function renamed({ name, kind }: ProviderConnection, error: unknown): unknown {
   if (!(error instanceof UsageError) || name === kind) return error;
   const message = error.message.replaceAll(new RegExp(`\\b${prefixOf(kind)}`, 'g'), prefixOf(name));
   return new UsageError(message, { cause: error });

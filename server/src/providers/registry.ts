@@ -8,9 +8,9 @@ import { ark } from './ark/index.ts';
 import { type ProviderBreaker, reportingOutcomes } from './circuit-breaker/breaker.ts';
 import { comfyui } from './comfyui/index.ts';
 import {
-  named,
-  namingConnection,
-  ofConnection,
+  renamed,
+  withVariablesOf,
+  environmentOf,
   type ProviderConnection,
   prefixOf,
   readConnections,
@@ -40,7 +40,7 @@ function row<Settings>(definition: ProviderDefinition<Settings>) {
     listModels,
     /** Reads a connection's variables. @returns undefined if it is not configured */
     configure(given: Environment, connection: ProviderConnection = { name, kind: name }) {
-      const env = ofConnection(given, connection);
+      const env = environmentOf(given, connection);
       const isForeign = needs.length > 0;
       const policy: Policy = isForeign ? readPolicy(env, name) : {};
       const settings = definition.readSettings(env);
@@ -92,7 +92,7 @@ export async function createProviders(
 ): Promise<Map<string, HostedProvider>> {
   const providers = new Map<string, HostedProvider>();
   for (const one of configured) {
-    const provider = await namingConnection(one, () => createProvider(one, deps));
+    const provider = await withVariablesOf(one, () => createProvider(one, deps));
     const sameKind = configured.filter(({ kind }) => kind === one.kind).map(({ name }) => name);
     providers.set(one.name, { ...provider, sameKind });
   }
@@ -195,7 +195,7 @@ function configureConnection(env: Environment, connection: ProviderConnection) {
   try {
     return REGISTRY.find(({ name }) => name === connection.kind)?.configure(env, connection);
   } catch (error) {
-    throw named(connection, error);
+    throw renamed(connection, error);
   }
 }
 
@@ -223,7 +223,7 @@ export async function listVendorModels(
   if (connection.kind !== kind) {
     throw new Refusal('connection', name, `must be ${kind}, or a connection of that kind`);
   }
-  return namingConnection(connection, () => listModels(ofConnection(env, connection)));
+  return withVariablesOf(connection, () => listModels(environmentOf(env, connection)));
 }
 
 /** A misspelt variable must not be ignored: the service would run with another setting. */

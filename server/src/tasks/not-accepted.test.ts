@@ -11,7 +11,7 @@ import {
   requestFor,
 } from '../../test/task-fixtures.ts';
 import { balances } from '../ledger/ledger.ts';
-import { notAccepted } from './not-accepted.ts';
+import { retryOrFail } from './not-accepted.ts';
 import type { Task } from './task.ts';
 import { type StepResult, Superseded } from './transitions.ts';
 
@@ -25,7 +25,7 @@ after(() => fixture.closeAudited());
 
 function refuse(task: Task): Promise<StepResult> {
   const options = { submitRetrySeconds: SUBMIT_RETRY_SECONDS, cause: { provider: 'busy' } };
-  return db.transaction((tx) => notAccepted(tx, task, options));
+  return db.transaction((tx) => retryOrFail(tx, task, options));
 }
 
 test('a task that was not announced fails with its refund and its key is released', async () => {

@@ -73,7 +73,7 @@ async function untilRetry(
  * first attempt that was not accepted; then it fails and its credits are refunded. An announced
  * task that was held fails at once, because a held task is never submitted again (C15).
  */
-export async function notAccepted(
+export async function retryOrFail(
   tx: Transaction,
   task: Task,
   options: {
@@ -200,7 +200,7 @@ export async function awaitProvider(
   const { announced, refused_seconds: refusedSeconds } = await lockRefused(tx, task);
   const isRefused = task.route_tried !== null && !announced;
   if (isRefused || refusedSeconds >= submitRetrySeconds) {
-    return notAccepted(tx, task, { submitRetrySeconds, cause });
+    return retryOrFail(tx, task, { submitRetrySeconds, cause });
   }
   const seconds = (await untilRetry(tx, task, closed.seconds)) || backoffSeconds(refusedSeconds);
   return postponeRoute(tx, task, seconds + spreadSeconds);

@@ -132,11 +132,10 @@ export interface Task {
   phase_seconds: number;
   /** Seconds since a provider accepted it; null before that. */
   accepted_seconds: number | null;
-  /**
-   * The job of its accepted attempt; null: no attempt yet. Set by moves that know it, to save a
-   * read.
-   */
-  known_job?: string | null;
+  /** Set in memory by a move that knows it, to save the next step a read. */
+  accepted_job_id?: string;
+  /** Set in memory when the task has just become ready to submit: there is no attempt yet. */
+  is_unattempted?: true;
 }
 
 const STORED = `tasks.id, tasks.account_id, tasks.surface, tasks.idempotency_key, tasks.phase,

@@ -5,7 +5,7 @@ import { makeSubmittingTask, makeTask, openTaskFixture, sql } from '../../test/t
 import { type Database, openDatabase } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { announce } from './create/idempotency-keys.ts';
-import { notAccepted } from './not-accepted.ts';
+import { retryOrFail } from './not-accepted.ts';
 import { type FailureCode, type Phase, readTask, type Task } from './task.ts';
 import { awaitResponse, createWaiting, hasEnded } from './waiting.ts';
 
@@ -269,7 +269,7 @@ test('at shutdown the tasks of waiting creates are announced, and the responses 
 test('a task that fails just when the wait is over gets the response of its failure', async () => {
   const { task } = await makeSubmittingTask(fixture);
   const options = { submitRetrySeconds: 600, cause: {} };
-  await db.transaction((tx) => notAccepted(tx, task, options));
+  await db.transaction((tx) => retryOrFail(tx, task, options));
   const late = createWaiting({ db, log: quiet });
   late.stop();
   await assert.rejects(awaitResponse({ db, waiting: late, createWaitSeconds: 60 }, task), {

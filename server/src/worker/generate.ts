@@ -109,7 +109,7 @@ async function readJob(deps: GenerateDeps, task: Task) {
   return { jobId, status: await provider.read(jobId) };
 }
 
-async function jobOf({ db }: GenerateDeps, { id, known_job: known }: Task): Promise<string> {
+async function jobOf({ db }: GenerateDeps, { id, accepted_job_id: known }: Task): Promise<string> {
   if (known) return known;
   const attempt = await readCurrentAttempt(db, id);
   if (!attempt?.job_id) throw new Error(`${id} has no accepted attempt`);

@@ -62,7 +62,7 @@ export async function startTask({ db }: IngestDeps, task: Task): Promise<StepRes
   if (inputsOf(task.request).length > 0) return moveNow(db, task, { to: 'ingesting' });
   const changes = { aspectRatio: chooseRatio(task, []) };
   const moved = await moveNow(db, task, { to: 'submitting', changes });
-  return { ...moved, known_job: null };
+  return { ...moved, is_unattempted: true };
 }
 
 /**

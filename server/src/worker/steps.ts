@@ -2,7 +2,7 @@ import { findHeldJob } from '../attempts/find-job.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
 import { endReview } from '../moderation/review.ts';
 import type { HostedProvider } from '../providers/provider.ts';
-import { notAccepted } from '../tasks/not-accepted.ts';
+import { retryOrFail } from '../tasks/not-accepted.ts';
 import type { Task } from '../tasks/task.ts';
 import { postpone, type StepResult, Superseded } from '../tasks/transitions.ts';
 import { report, secondsSince } from '../telemetry/reports.ts';
@@ -67,7 +67,7 @@ function handleFailure(deps: StepDeps, task: Task, error: unknown): Promise<Step
   if (task.phase === 'reserved' || task.phase === 'ingesting') {
     const { submitRetrySeconds } = deps;
     const cause = { failure: String(error) };
-    return deps.db.transaction((tx) => notAccepted(tx, task, { submitRetrySeconds, cause }));
+    return deps.db.transaction((tx) => retryOrFail(tx, task, { submitRetrySeconds, cause }));
   }
   return postpone(deps.db, task, {
     seconds: retryDelaySeconds(task.internal_failures),

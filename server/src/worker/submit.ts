@@ -15,7 +15,7 @@ import type { Moderation } from '../moderation/moderate.ts';
 import type { ProviderBreaker } from '../providers/circuit-breaker/breaker.ts';
 import type { Provider, SubmitOutcome } from '../providers/provider.ts';
 import type { Routing } from '../routing/routing.ts';
-import { awaitProvider, notAccepted } from '../tasks/not-accepted.ts';
+import { awaitProvider, retryOrFail } from '../tasks/not-accepted.ts';
 import type { Task } from '../tasks/task.ts';
 import { type StepResult, Superseded } from '../tasks/transitions.ts';
 import { nextConnection } from './next-connection.ts';
@@ -36,8 +36,7 @@ export interface SubmitStepDeps extends FindDeps {
  * provider is asked for the attempt's job, and an inconclusive find holds the task.
  */
 export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<StepResult> {
-  const isFirst = task.known_job === null;
-  const inFlight = isFirst ? undefined : await readCurrentAttempt(deps.db, task.id);
+  const inFlight = task.is_unattempted ? undefined : await readCurrentAttempt(deps.db, task.id);
   if (inFlight) return findJobOf(deps, task, inFlight);
   const admitted = (await deps.moderation?.admit(task)) ?? 'admitted';
   if (admitted !== 'admitted') return admitted;
@@ -51,7 +50,7 @@ export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<Step
       cause: { failure: String(error) },
       next: nextConnection(deps.routing, task),
     };
-    return deps.db.transaction((tx) => notAccepted(tx, task, options));
+    return deps.db.transaction((tx) => retryOrFail(tx, task, options));
   }
   const entry = await deps.breaker.enter(task.provider);
   if (entry.kind === 'refused') {

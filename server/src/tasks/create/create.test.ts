@@ -19,7 +19,7 @@ import type { Price } from '../../catalog/price.ts';
 import type { GenerationRequest } from '../../catalog/request.ts';
 import { openDatabase } from '../../database/database.ts';
 import { balances } from '../../ledger/ledger.ts';
-import { notAccepted } from '../not-accepted.ts';
+import { retryOrFail } from '../not-accepted.ts';
 import type { Task } from '../task.ts';
 import { type CreateDeps, type Created, taskCreator } from './create.ts';
 import { announce } from './idempotency-keys.ts';
@@ -39,7 +39,7 @@ const WAYS: Record<string, (deps: CreateDeps) => (checked: CheckedRequest) => Pr
 async function failAndRelease(taskId: string): Promise<Task> {
   const claimed = await claimTask(db, taskId);
   const options = { submitRetrySeconds: 600, cause: { test: true } };
-  const failed = await db.transaction((tx) => notAccepted(tx, claimed, options));
+  const failed = await db.transaction((tx) => retryOrFail(tx, claimed, options));
   assert.ok(failed !== 'postponed');
   return failed;
 }
@@ -179,7 +179,7 @@ testBoth('creates during the release of their key end with one live task', async
     const claimed = await claimTask(db, task.id);
     const options = { submitRetrySeconds: 600, cause: {} };
     const [, ...outcomes] = await Promise.all([
-      db.transaction((tx) => notAccepted(tx, claimed, options)),
+      db.transaction((tx) => retryOrFail(tx, claimed, options)),
       ...Array.from({ length: 6 }, () => create(binding)),
     ]);
     const text = `select id from tasks where account_id = $1 and phase <> 'failed'`;
@@ -249,7 +249,7 @@ test('a task that was announced before it was not accepted is submitted again, n
   let refused: Promise<unknown> = Promise.resolve();
   await db.transaction(async (tx) => {
     assert.equal((await announce(tx, task.id))?.id, task.id);
-    refused = db.transaction((other) => notAccepted(other, task, OPTIONS));
+    refused = db.transaction((other) => retryOrFail(other, task, OPTIONS));
     await untilBlocked(db);
   });
   assert.equal(await refused, 'postponed');
@@ -260,7 +260,7 @@ test('a task that failed before it was announced, and whose key was released, ca
   const { task, binding } = await makeSubmittingTask(fixture);
   let announced: Promise<unknown> = Promise.resolve();
   await db.transaction(async (tx) => {
-    const failed = await notAccepted(tx, task, OPTIONS);
+    const failed = await retryOrFail(tx, task, OPTIONS);
     assert.ok(failed !== 'postponed' && failed.phase === 'failed');
     announced = announce(db, task.id);
     await untilBlocked(db);

@@ -11,7 +11,7 @@ import type { JsonResponse } from '../kit/remote.ts';
 
 const NullableText = Type.Optional(Type.Union([Type.String(), Type.Null()]));
 
-/** Ark's description of a failure: in a 4xx or 5xx, and in a failed task. */
+/** Ark's description of a failure: in a 4xx or 5xx, and in a failed job. */
 export const ArkErrorSchema = Type.Object({
   code: Type.String(),
   message: NullableText,

@@ -48,7 +48,7 @@ function listing(pageOf: (query: string, call: number) => Page | Promise<Page>, 
       return { status: 200, headers: {}, body: await pageOf(query, queries.length) };
     },
   };
-  const deps = { tasksUrl: 'x', models: BYTEPLUS_MODELS, isMarking: true, now: () => NOW };
+  const deps = { jobsUrl: 'x', models: BYTEPLUS_MODELS, isMarking: true, now: () => NOW };
   return { find: createArkFind({ ...deps, api: api as Api, ...changes } as Deps), queries };
 }
 
@@ -166,7 +166,7 @@ test('an attempt older than the list is absent, and the list is not read', async
 test('JSON that is not a list throws: it does not count as empty', async () => {
   for (const json of [undefined, null, [], {}, { items: null, total: 0 }, { items: [] }]) {
     const { find } = listing(() => json as unknown as Page);
-    await assert.rejects(find(attempt), /the list of tasks can't be read/);
+    await assert.rejects(find(attempt), /the list of jobs can't be read/);
   }
 });
 

@@ -10,7 +10,7 @@ import { arkCauseOf } from './errors.ts';
 import { type ArkJob, arkJob } from './job.ts';
 import { ARK_FIELDS, type ArkModels } from './request.ts';
 
-/** Source: "List video generation tasks": it shows the tasks of the last 7 days. */
+/** Source: "List video generation tasks": it shows the jobs of the last 7 days. */
 const LISTED_SECONDS = 7 * 86_400;
 /** Source: the same page: `page_num` and `page_size` are 1 to 500. */
 const PAGE_SIZE = 500;
@@ -19,22 +19,22 @@ const MAX_PAGES = 500;
 /** How far the clocks may differ; `created_at` is rounded down to whole seconds. */
 const CLOCK_SKEW_SECONDS = 5;
 
-/** The prefix of attempt ids (`kernel/ids.ts`), which mark tasks. */
+/** The prefix of attempt ids (`kernel/ids.ts`), which mark jobs. */
 const MARK = /^att_/;
 
 const PageSchema = Type.Object({ items: Type.Array(Type.Unknown()), total: Type.Number() });
 
 interface ArkFindDeps {
   api: Api;
-  tasksUrl: string;
+  jobsUrl: string;
   models: ArkModels;
   isMarking: boolean;
   now(): number;
 }
 
 /**
- * Finds an attempt's job in the list of tasks: by its mark, or by its likeness. Absence is weak:
- * Ark does not promise how soon the list shows a task.
+ * Finds an attempt's job in Ark's list: by its mark, or by its likeness. Absence is weak: Ark does
+ * not promise how soon the list shows a job.
  */
 export function createArkFind(deps: ArkFindDeps): Provider['find'] {
   const { models, isMarking, now } = deps;
@@ -59,9 +59,9 @@ interface Find {
 
 /**
  * Coalesces finds into shared scans. Ark allows one LIST per second per account, and each scan
- * shows the tasks of all attempts. Finds that arrive during a scan share the next one. So any
+ * shows the jobs of all attempts. Finds that arrive during a scan share the next one. So any
  * number of concurrent finds cost at most two scans.
- * @returns a function that tells whether the scan read the list to its end (at most 250,000 tasks)
+ * @returns a function that tells whether the scan read the list to its end (at most 250,000 jobs)
  */
 function openScans(deps: ArkFindDeps, endpoint: string | null): (find: Find) => Promise<boolean> {
   return batch({
@@ -71,7 +71,7 @@ function openScans(deps: ArkFindDeps, endpoint: string | null): (find: Find) => 
     tooMany: () => new Error('too many finds wait'), // never thrown: there is no limit
     keyOf: ({ attemptId }) => attemptId,
     async work(finds) {
-      const isWhole = await scanTasks(deps, endpoint, (job) => {
+      const isWhole = await scanJobs(deps, endpoint, (job) => {
         for (const { look } of finds) look(job);
       });
       return finds.map(() => isWhole);
@@ -80,12 +80,12 @@ function openScans(deps: ArkFindDeps, endpoint: string | null): (find: Find) => 
 }
 
 /**
- * Reads all tasks, page by page. Their order is not documented, so no page can be left out. A full
- * page never counts as the last one, whatever `total` says. A task that moves to another page
+ * Reads all jobs, page by page. Their order is not documented, so no page can be left out. A full
+ * page never counts as the last one, whatever `total` says. A job that moves to another page
  * meanwhile may be seen twice.
  */
-function scanTasks(
-  { api, tasksUrl }: ArkFindDeps,
+function scanJobs(
+  { api, jobsUrl }: ArkFindDeps,
   endpoint: string | null,
   look: (job: ArkJob) => void,
 ): Promise<boolean> {
@@ -95,10 +95,10 @@ function scanTasks(
     const query = new URLSearchParams({ page_num: String(page), page_size: String(PAGE_SIZE) });
     // This filter is documented for endpoint ids only.
     if (endpoint !== null) query.set('filter.model', endpoint);
-    return `${tasksUrl}?${query}`;
+    return `${jobsUrl}?${query}`;
   };
   const list = {
-    name: 'the list of tasks',
+    name: 'the list of jobs',
     firstPage: urlOfPage(),
     maxPages: MAX_PAGES,
     causeOf: arkCauseOf,
@@ -128,9 +128,9 @@ function collectCandidates(attempt: FindJobInput, model: string) {
       else if (!mark && isLike(job, attempt, model)) alike.push({ jobId: job.id, by: 'likeness' });
     },
     /**
-     * The attempt's task may show no mark: marking is, or was, off, or a gateway does not echo it.
-     * But if marks are sent and the list shows any, an unmarked task is not this service's. And the
-     * unread rest of a list may hold the mark, or a second similar task.
+     * The attempt's job may show no mark: marking is, or was, off, or a gateway does not echo it.
+     * But if marks are sent and the list shows any, an unmarked job is not this service's. And the
+     * unread rest of a list may hold the mark, or a second similar job.
      */
     candidates(list: { isMarking: boolean; isWhole: boolean }): Candidate[] {
       const canBeUnmarked = list.isWhole && !(list.isMarking && showsMarks);
@@ -148,7 +148,7 @@ function isLike(job: ArkJob, attempt: FindJobInput, model: string): boolean {
   const shown: Partial<Record<string, unknown>> = { ...job };
   const sent = requestFields(ARK_FIELDS, attempt.jobSpec);
   const isSame = Object.entries(sent).every(([name, value]) => (shown[name] ?? value) === value);
-  // A task of an endpoint may show the endpoint's model instead of its id.
+  // A job of an endpoint may show the endpoint's model instead of its id.
   const isSameModel = isEndpoint(model) || (job.model ?? model) === model;
   return isSame && isSameModel && isInTime(job, attempt);
 }

@@ -6,7 +6,7 @@ import { forged, identityOf, openApi, parseJson, type RemoteDeps } from '../kit/
 import type { Adapter, Callback, Capabilities } from '../provider.ts';
 import { refusedSubmit } from './errors.ts';
 import { createArkFind } from './find.ts';
-import { cancelArkTask, readArkTask } from './job.ts';
+import { cancelArkJob, readArkJob } from './job.ts';
 import { ARK_FIELDS, createBody } from './request.ts';
 import { type ArkSettings, readArkSettings } from './settings.ts';
 
@@ -38,13 +38,13 @@ function capabilitiesOf({ submitsPerMinute }: ArkSettings): Capabilities {
 
 /**
  * BytePlus ModelArk and Volcengine Ark, "video generation tasks". A lost job is found by its
- * callback (each attempt has its own path) or in the list of tasks.
+ * callback (each attempt has its own path) or in Ark's list.
  */
 export function createArk(settings: ArkSettings, deps: RemoteDeps): Adapter {
   const { models, markAttempts, apiKey } = settings;
   const api = openApi(deps, { headers: { authorization: `Bearer ${apiKey}` } });
-  const tasksUrl = `${settings.baseUrl}/contents/generations/tasks`;
-  const urlOf = (jobId: string) => `${tasksUrl}/${encodeURIComponent(jobId)}`;
+  const jobsUrl = `${settings.baseUrl}/contents/generations/tasks`;
+  const urlOf = (jobId: string) => `${jobsUrl}/${encodeURIComponent(jobId)}`;
   return {
     identity: identityOf(settings.baseUrl, apiKey, models, markAttempts),
     capabilities: capabilitiesOf(settings),
@@ -56,11 +56,11 @@ export function createArk(settings: ArkSettings, deps: RemoteDeps): Adapter {
       // The id is for tracing: Ark does not deduplicate by it.
       const headers = { 'x-client-request-id': jobSpec.attemptId };
       const answer = { idField: 'id', refusal: refusedSubmit };
-      return api.submit({ url: tasksUrl, headers, json, mayStillSend, ...answer });
+      return api.submit({ url: jobsUrl, headers, json, mayStillSend, ...answer });
     },
-    find: createArkFind({ api, tasksUrl, models, isMarking: markAttempts, now: deps.now }),
-    read: (jobId) => readArkTask(api, urlOf(jobId), jobId),
-    cancel: (jobId) => cancelArkTask(api, urlOf(jobId), jobId),
+    find: createArkFind({ api, jobsUrl, models, isMarking: markAttempts, now: deps.now }),
+    read: (jobId) => readArkJob(api, urlOf(jobId), jobId),
+    cancel: (jobId) => cancelArkJob(api, urlOf(jobId), jobId),
     openOutput: ({ url }) => openOutputAt(url, deps),
     readCallback: async ({ body }) => readCallback(parseJson(body)),
   };

@@ -9,7 +9,7 @@ import { ArkErrorSchema, arkCause, arkCauseOf, arkErrorIn, arkMeaning } from './
 const Nullable = <Schema extends TSchema>(schema: Schema) =>
   Type.Optional(Type.Union([schema, Type.Null()]));
 
-/** A task as GET, LIST and callbacks show it; only the fields that are read. */
+/** A job, which Ark calls a task, in GET, LIST and callbacks; only the fields that are read. */
 const ArkJobSchema = Type.Object({
   id: JobIdSchema,
   model: Nullable(Type.String()),
@@ -30,19 +30,19 @@ export function arkJob(value: unknown): ArkJob | undefined {
   return Value.Check(ArkJobSchema, value) ? value : undefined;
 }
 
-export async function readArkTask(api: Api, url: string, jobId: string): Promise<JobStatus> {
-  const job = await getTask(api, url, jobId);
+export async function readArkJob(api: Api, url: string, jobId: string): Promise<JobStatus> {
+  const job = await getJob(api, url, jobId);
   return job ? statusOf(job) : { kind: 'missing' };
 }
 
 /**
- * Cancels a task that waits in Ark's queue. A DELETE refuses a running task, and deletes the record
- * of an ended one with its video. So it is sent only if the task was queued a moment ago: a
+ * Cancels a job that waits in Ark's queue. A DELETE refuses a running job, and deletes the record
+ * of an ended one with its video. So it is sent only if the job was queued a moment ago: a
  * video takes far longer than the call may take.
  * Source: the delete page of the API reference.
  */
-export async function cancelArkTask(api: Api, url: string, jobId: string): Promise<CancelOutcome> {
-  const job = await getTask(api, url, jobId);
+export async function cancelArkJob(api: Api, url: string, jobId: string): Promise<CancelOutcome> {
+  const job = await getJob(api, url, jobId);
   if (!job) return { kind: 'refused', cause: 'Ark does not know the job' };
   if (job.status === 'cancelled') return { kind: 'accepted' };
   if (job.status !== 'queued') {
@@ -56,8 +56,8 @@ export async function cancelArkTask(api: Api, url: string, jobId: string): Promi
   return { kind: 'refused', cause: arkCauseOf(response) };
 }
 
-/** A 404 about a model or an endpoint, or from a proxy, says nothing about the task. */
-async function getTask(api: Api, url: string, jobId: string): Promise<ArkJob | undefined> {
+/** A 404 about a model or an endpoint, or from a proxy, says nothing about the job. */
+async function getJob(api: Api, url: string, jobId: string): Promise<ArkJob | undefined> {
   const response = await api.get(url);
   const job = response.status === 200 ? arkJob(response.body) : undefined;
   if (job?.id === jobId) return job;
@@ -67,7 +67,7 @@ async function getTask(api: Api, url: string, jobId: string): Promise<ArkJob | u
 }
 
 function notReadable(response: JsonResponse): Error {
-  return new Error(`a task can't be read: ${arkCauseOf(response)}`);
+  return new Error(`a job can't be read: ${arkCauseOf(response)}`);
 }
 
 const CANCELLED: JobFault = {
@@ -82,9 +82,9 @@ const FAILED: JobFault = {
 const PROVIDER_FAULT = /^(InternalServiceError|ServerOverloaded)$/;
 
 /**
- * What a task's status means. Only successful videos are billed. `expired` is in the API's list of
+ * What a job's status means. Only successful videos are billed. `expired` is in the API's list of
  * statuses but not in those of the SDKs. Unknown statuses count as working.
- * @throws Error when the task succeeded but has no link
+ * @throws Error when the job succeeded but has no link
  */
 function statusOf(job: ArkJob): JobStatus {
   switch (job.status) {

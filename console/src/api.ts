@@ -1,4 +1,4 @@
-import { trying } from './personal.ts';
+import { ignoringErrors } from './personal.ts';
 import { filled, type Given, type RequestParts, type Result, type Route } from './site-api.ts';
 
 export class ApiFailure extends Error {
@@ -61,7 +61,7 @@ async function call(method: string, address: string, given: Given): Promise<unkn
     throw signal?.aborted ? error : offline();
   });
   const requestId = response.headers.get('x-request-id') ?? undefined;
-  const json: unknown = trying(() => JSON.parse(text));
+  const json: unknown = ignoringErrors(() => JSON.parse(text));
   if (response.ok) return json;
   if (response.status === 401) onSignedOut(sentAt);
   throw failureOf(response.status, json, requestId);

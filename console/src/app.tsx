@@ -2,7 +2,7 @@ import type { FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { LocationProvider, lazy, Route, Router, useLocation } from 'preact-iso';
 import { NotFound } from './pages/not-found/not-found.tsx';
-import { trying } from './personal.ts';
+import { ignoringErrors } from './personal.ts';
 import { type PageRoute, ROUTES } from './routes.ts';
 import { SessionProvider, useSession } from './session.tsx';
 import { Shell } from './shell/shell.tsx';
@@ -40,7 +40,7 @@ function pageOf({ access, load }: PageRoute): FunctionComponent {
 function Pages({ onShown }: { onShown: () => void }) {
   const { path } = useLocation();
   // The router could not decode it.
-  if (trying(() => decodeURIComponent(path)) === undefined) return <NotFound />;
+  if (ignoringErrors(() => decodeURIComponent(path)) === undefined) return <NotFound />;
   return (
     <Router onRouteChange={onShown}>
       {PAGES.map((page) => (

@@ -1,5 +1,5 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
-import { trying } from './personal.ts';
+import { ignoringErrors } from './personal.ts';
 
 export interface Draft<Value> {
   value: Value;
@@ -26,7 +26,7 @@ export function useDraft<Value extends object>(
 ): Draft<Value> {
   const [key] = useState(`draft ${name}`);
   const [state, setState] = useState(() => {
-    const value = trying(() => {
+    const value = ignoringErrors(() => {
       const kept = sessionStorage.getItem(key);
       return kept === null ? undefined : form.read(JSON.parse(kept));
     });
@@ -66,7 +66,7 @@ function plain<Value extends object>(initial: () => Value): Form<Value> {
 
 /** Without browser storage, the draft lasts until the page is left. */
 function keep(key: string, value: unknown): void {
-  trying(() => {
+  ignoringErrors(() => {
     if (value === undefined) sessionStorage.removeItem(key);
     else sessionStorage.setItem(key, JSON.stringify(value));
   });

@@ -6,8 +6,8 @@ const OWNER = 'owner';
 /** sessionStorage has this window's mode, localStorage the browser's last choice. */
 const MODE = 'mode';
 
-/** Returns undefined if the work throws, as browser storage does when it is disabled or full. */
-export function trying<Result>(work: () => Result): Result | undefined {
+/** @returns undefined if `work` throws, as browser storage does when it is disabled or full */
+export function ignoringErrors<Result>(work: () => Result): Result | undefined {
   try {
     return work();
   } catch {
@@ -33,13 +33,13 @@ let chosen: Mode | undefined;
 /** This window's mode; a new window starts with the last choice. */
 export function windowMode(): Mode {
   const kept = () => asMode(sessionStorage.getItem(MODE) ?? localStorage.getItem(MODE));
-  chosen ??= linked ?? trying(kept) ?? 'live';
+  chosen ??= linked ?? ignoringErrors(kept) ?? 'live';
   return chosen;
 }
 
 export function chooseMode(mode: Mode): void {
   chosen = mode;
-  trying(() => {
+  ignoringErrors(() => {
     sessionStorage.setItem(MODE, mode);
     localStorage.setItem(MODE, mode);
   });
@@ -54,7 +54,7 @@ function forgetHere(): void {
 
 /** Removes personal data from all windows of this browser, after a sign-out. */
 export function forgetPerson(): void {
-  trying(() => {
+  ignoringErrors(() => {
     localStorage.setItem(SIGN_OUTS, crypto.randomUUID());
     localStorage.removeItem(MODE);
     forgetHere();
@@ -63,7 +63,7 @@ export function forgetPerson(): void {
 
 /** Removes this window's data if there was a sign-out while it was not running. */
 export function forgetIfSignedOut(): void {
-  trying(() => {
+  ignoringErrors(() => {
     if (localStorage.getItem(SIGN_OUTS) !== sessionStorage.getItem(SIGN_OUTS)) forgetHere();
   });
 }
@@ -84,7 +84,7 @@ export function whenForgotten(listener: () => void): () => void {
  * expired: a request without a response is resent with its key.
  */
 export function keepFor(accountId: string): void {
-  trying(() => {
+  ignoringErrors(() => {
     const owner = sessionStorage.getItem(OWNER);
     if (owner !== null && owner !== accountId) {
       localStorage.removeItem(MODE);
@@ -97,5 +97,5 @@ export function keepFor(accountId: string): void {
 
 /** Whether this window still holds an account's data; false after a sign-out. */
 export function isKeptFor(accountId: string): boolean {
-  return trying(() => sessionStorage.getItem(OWNER)) === accountId;
+  return ignoringErrors(() => sessionStorage.getItem(OWNER)) === accountId;
 }

@@ -7,8 +7,8 @@ import {
   chooseMode,
   forgetIfSignedOut,
   forgetPerson,
+  ignoringErrors,
   keepFor,
-  trying,
   whenForgotten,
   windowMode,
 } from './personal.ts';
@@ -103,11 +103,11 @@ const SIGNED_IN = 'signed-in';
 
 /** Whether this browser was signed in: a hint for what to show until the session is loaded. */
 function wasIn(): boolean {
-  return trying(() => localStorage.getItem(SIGNED_IN)) === 'yes';
+  return ignoringErrors(() => localStorage.getItem(SIGNED_IN)) === 'yes';
 }
 
 function remember(isSignedIn: boolean): void {
-  trying(() =>
+  ignoringErrors(() =>
     isSignedIn ? localStorage.setItem(SIGNED_IN, 'yes') : localStorage.removeItem(SIGNED_IN),
   );
 }

@@ -1,4 +1,4 @@
-import { trying } from '../personal.ts';
+import { ignoringErrors } from '../personal.ts';
 import { element } from './element.ts';
 
 const REMEMBERED = 'docs-tab';
@@ -10,12 +10,12 @@ export function makeTabs(): void {
   const groups: Choose[] = [];
   const chooseAll = (name: string) => {
     for (const choose of groups) choose(name);
-    trying(() => localStorage.setItem(REMEMBERED, name));
+    ignoringErrors(() => localStorage.setItem(REMEMBERED, name));
   };
   for (const [at, samples] of document.querySelectorAll<HTMLElement>('.docs-tabs').entries()) {
     groups.push(...groupOf(samples, at, chooseAll));
   }
-  const remembered = trying(() => localStorage.getItem(REMEMBERED));
+  const remembered = ignoringErrors(() => localStorage.getItem(REMEMBERED));
   if (remembered) for (const choose of groups) choose(remembered);
 }
 

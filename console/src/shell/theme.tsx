@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { useListener } from '../load.ts';
-import { trying } from '../personal.ts';
+import { ignoringErrors } from '../personal.ts';
 import { IconButton } from '../ui/button.tsx';
 
 type Theme = 'light' | 'dark';
@@ -15,10 +15,10 @@ system.addEventListener('change', tellChange);
 function chooseTheme(choice: ThemeChoice): void {
   if (choice === 'system') {
     delete document.documentElement.dataset.theme;
-    trying(() => localStorage.removeItem('theme'));
+    ignoringErrors(() => localStorage.removeItem('theme'));
   } else {
     document.documentElement.dataset.theme = choice;
-    trying(() => localStorage.setItem('theme', choice));
+    ignoringErrors(() => localStorage.setItem('theme', choice));
   }
   tellChange();
 }

@@ -45,8 +45,8 @@ export function mailTime(time: Date): string {
   return `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** The request that changed something in an account. */
-export interface Doing {
+/** A request to change an account, and where the service is reached. */
+export interface AccountRequest {
   request: Pick<FastifyRequest, 'ip' | 'headers'>;
   publicUrl(): string;
 }
@@ -55,11 +55,11 @@ export interface Doing {
  * Mails the owner what was done in their account, so that they notice a thief. Contains no text
  * from the request: a thief could have written it.
  * @param done.what a sentence without its full stop; also the mail's subject
- * @param done.more what else the owner should know
+ * @param done.more a further paragraph
  */
 export function tellOwner(
   tx: Transaction,
-  { request, publicUrl }: Doing,
+  { request, publicUrl }: AccountRequest,
   done: { accountId: string; what: string; more?: string },
 ): Promise<void> {
   const { accountId, what, more = '' } = done;
@@ -83,14 +83,14 @@ If it was not you, somebody else is signed in to your account. Do this now:
 const REOPEN = { command: 'account reopen', actor: 'its owner', reason: null };
 
 /** Records that a sign-in has reopened an account. A worker resumes its plan. */
-export function onReopened(doing: Doing): OnReopened {
+export function onReopened(request: AccountRequest): OnReopened {
   return async (tx, accountId) => {
     await recordAction(tx, REOPEN, { target: accountId });
     await wakePayments(tx, accountId);
     const what = 'Your account is open again and will not be deleted';
-    await tellOwner(tx, doing, { accountId, what });
+    await tellOwner(tx, request, { accountId, what });
   };
 }
 
-/** What a page learns from a sign-in: whether it reopened a closed account. */
+/** Whether a sign-in reopened a closed account. */
 export type SignInResult = Pick<Entered, 'reopened'>;

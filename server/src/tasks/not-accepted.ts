@@ -57,13 +57,13 @@ function waitSeconds(retryAfterSeconds: number | undefined): number {
   return Math.min(MAX_WAIT_SECONDS, Math.ceil(retryAfterSeconds ?? 0));
 }
 
-/** After a round of several connections, the time until the first of them may be tried counts. */
-async function untilRetry(
+/** After a round of several connections, wait until the first of them may be tried again. */
+async function secondsUntilRetry(
   tx: Transaction,
   { route_tried: tried, provider }: Task,
-  ofLast: number | undefined,
+  ofLastConnection: number | undefined,
 ): Promise<number | undefined> {
-  return tried ? secondsUntilFirstTrial(tx, [...tried, provider]) : ofLast;
+  return tried ? secondsUntilFirstTrial(tx, [...tried, provider]) : ofLastConnection;
 }
 
 /**
@@ -88,7 +88,7 @@ export async function retryOrFail(
   if (options.next !== undefined && task.phase === 'submitting') {
     return tryNext(tx, task, options.next, options.cause);
   }
-  const retryAfterSeconds = await untilRetry(tx, task, options.retryAfterSeconds);
+  const retryAfterSeconds = await secondsUntilRetry(tx, task, options.retryAfterSeconds);
   const fail = (error: NonNullable<Changes['error']>) =>
     move(tx, task, { to: 'failed', changes: { error }, cause: options.cause });
   // The messages name no provider: the cause may be the service's own, such as its storage.
@@ -202,7 +202,8 @@ export async function awaitProvider(
   if (isRefused || refusedSeconds >= submitRetrySeconds) {
     return retryOrFail(tx, task, { submitRetrySeconds, cause });
   }
-  const seconds = (await untilRetry(tx, task, closed.seconds)) || backoffSeconds(refusedSeconds);
+  const seconds =
+    (await secondsUntilRetry(tx, task, closed.seconds)) || backoffSeconds(refusedSeconds);
   return postponeRoute(tx, task, seconds + spreadSeconds);
 }
 

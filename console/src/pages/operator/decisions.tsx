@@ -6,7 +6,7 @@ import { Load } from '../../ui/states.tsx';
 
 type Decision = Item<'GET /console/api/operator/decisions'>;
 
-/** What needs a decision: its words, and the page where it is decided. */
+/** The text of each kind of decision, and the page where it is made. */
 const KINDS: Record<string, (decision: Decision) => [words: string, href: string]> = {
   recovery: () => ['The database was restored: nothing is claimed', '/operator/set-up'],
   held: ({ count, first }) => [

@@ -8,7 +8,7 @@ import { Id, OperatorPage, Recorded } from './frame.tsx';
 
 type Found = Result<'GET /console/api/operator/verbs/find'>['found'][number];
 
-/** What `?text=` is; a single thing with a page is opened at once. */
+/** Search results for `?text=`; a single result with a page opens at once. */
 export function FindPage() {
   const { query, route } = useLocation();
   const text = query.text ?? '';

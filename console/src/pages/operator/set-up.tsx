@@ -13,7 +13,7 @@ type Line = SetUp['checks'][number];
 
 const TONES = { ok: 'good', 'to do': 'bad', 'not checked': 'neutral' } as const;
 
-/** What is left to do, as the command doctor says it. */
+/** What is left to set up; the same checks as the command `doctor`. */
 export function SetUpPage() {
   const loaded = useLoad('/console/api/operator/set-up');
   useEffect(() => {
@@ -57,7 +57,7 @@ const COLUMNS: Column<Line>[] = [
   )),
 ];
 
-/** The reader's browser may be outside of the server's network. @returns whether it is */
+/** Opens the link that checks reachability. @returns whether this browser is outside the network */
 async function visit(setUp: SetUp | undefined): Promise<boolean> {
   const line = setUp?.checks.find(({ check }) => check === 'reached from outside');
   if (!setUp || line?.state !== 'not checked') return false;

@@ -16,11 +16,11 @@ import { toast } from '../../ui/toast.tsx';
 /** A change that an operator is about to make: a verb, and the fields known to the page. */
 export type Change = GivenChange & {
   initial?: Record<string, string>;
-  /** Fields that are neither asked nor sent. */
+  /** Fields that are neither asked for nor sent. */
   without?: string[];
   title?: string;
   effect?: string;
-  /** Asked instead of the fields: which of these the operator knows. */
+  /** Asked for instead of the fields: one of these alternatives. */
   choices?: Choice[];
 };
 

@@ -1,4 +1,4 @@
-import { trying } from '../../personal.ts';
+import { ignoringErrors } from '../../personal.ts';
 import { type Body, MEDIA_FIELDS, offersOf, type Property, type Rules } from './form-model.ts';
 
 /** What a URL like `/playground?request={"prompt":"A boat"}` fills into the form. */
@@ -23,7 +23,7 @@ export function linkTo(body: Body, origin: string): string {
  * @returns no fields if the text is not a JSON object
  */
 export function givenRequest(text: string, rules: Rules): GivenRequest {
-  const given: unknown = trying(() => JSON.parse(text));
+  const given: unknown = ignoringErrors(() => JSON.parse(text));
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     return { body: {}, refused: ['request'] };
   }

@@ -81,14 +81,14 @@ function FilledIn({ refused }: GivenRequest) {
       <p class="text-dim">Nothing is sent before you press Generate.</p>
       {refused.length > 0 && (
         <p class="mt-1 text-bad [overflow-wrap:anywhere]">
-          Left out, because the API does not take it: {refused.slice(0, MOST_NAMED).join(', ')}
+          Left out, because the API does not take it: {refused.slice(0, MAX_NAMED).join(', ')}
         </p>
       )}
     </div>
   );
 }
 
-const MOST_NAMED = 8;
+const MAX_NAMED = 8;
 
 interface PlaygroundProps {
   /** The draft's name: the id of the task being repeated, or the request in the URL. */
@@ -112,9 +112,9 @@ function Playground(props: PlaygroundProps) {
   const settings = useRef<HTMLDivElement>(null);
   const result = useRef<HTMLDivElement>(null);
   const [tries, setTries] = useState(0);
-  const { tasks, runs, actions, shown, show, answers, ...sending } = useSent(form, rules);
+  const { tasks, runs, actions, shown, show, outcome, ...sending } = useGeneration(form, rules);
   useEffect(() => showFirstError(settings.current), [tries]);
-  useShown(result, answers);
+  useScrollToResult(result, outcome);
   useKeys(page);
   useProgress(tasks.items);
   const missing = missingIn(form, rules);
@@ -162,8 +162,8 @@ function Playground(props: PlaygroundProps) {
   );
 }
 
-/** What is sent, for which price, and the tasks that were made. */
-function useSent(form: Form, rules: Rules) {
+/** Prices and sends the form's request, and lists the tasks that came of it. */
+function useGeneration(form: Form, rules: Rules) {
   const me = useMe();
   const { refresh } = useSession();
   const [shown, show] = useState<string>();
@@ -184,10 +184,11 @@ function useSent(form: Form, rules: Rules) {
     await generate(variationsOf(bodyOf(form, rules), count, rules));
   });
   const isSending = isBusy || runs.some(({ kind }) => kind === 'sending');
-  const answers = `${made} ${runs.filter(({ kind }) => kind !== 'sending').length}`;
+  /** Changes whenever a request has a result. */
+  const outcome = `${made} ${runs.filter(({ kind }) => kind !== 'sending').length}`;
   const seeds = seedsText(form, rules);
   const box = { price, count, onCount, seeds, failure, isBusy: isSending, send };
-  return { tasks, runs, actions, shown, show, answers, ...box };
+  return { tasks, runs, actions, shown, show, outcome, ...box };
 }
 
 const TOO_FEW = 'Nothing was sent: your credits do not suffice for all of these videos.';
@@ -214,15 +215,15 @@ const BESIDE_WIDTH = 1024;
 const LEAST_SHOWN = 100;
 
 /** Scrolls a request's result into view: on a phone it is below the form, often out of sight. */
-function useShown(result: RefObject<HTMLElement | null>, answer: string): void {
-  const before = useRef(answer);
+function useScrollToResult(result: RefObject<HTMLElement | null>, outcome: string): void {
+  const before = useRef(outcome);
   useEffect(() => {
-    if (before.current === answer || !result.current) return;
-    before.current = answer;
+    if (before.current === outcome || !result.current) return;
+    before.current = outcome;
     const { top } = result.current.getBoundingClientRect();
     const room = innerWidth < BESIDE_WIDTH ? innerHeight / 2 : LEAST_SHOWN;
     if (top < 0 || top > innerHeight - room) result.current.scrollIntoView();
-  }, [answer]);
+  }, [outcome]);
 }
 
 function refusalsOf(run: Run | undefined): Record<string, string> {

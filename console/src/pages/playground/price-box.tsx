@@ -10,15 +10,15 @@ import { Credits } from '../../ui/format.tsx';
 import { AskForCredits } from '../../ui/support.tsx';
 import { type Form, mediaOf } from './form-model.ts';
 
-const PAUSE_MS = 150;
+const DEBOUNCE_MS = 150;
 
-function usePaused(value: string): string {
-  const [paused, setPaused] = useState(value);
+function useDebounced(value: string): string {
+  const [debounced, setDebounced] = useState(value);
   useEffect(() => {
-    const timer = setTimeout(() => setPaused(value), PAUSE_MS);
+    const timer = setTimeout(() => setDebounced(value), DEBOUNCE_MS);
     return () => clearTimeout(timer);
   }, [value]);
-  return paused;
+  return debounced;
 }
 
 /** Shows the previous price until the service has the new one, also after `balance` changes. */
@@ -29,7 +29,7 @@ export function useQuote(form: Form, count: number, prices: Prices, balance: num
   const seconds = videos.map((video) => video.seconds);
   const priced = { model, resolution, duration, reference_video_durations: seconds };
   const text = JSON.stringify(count > 1 ? { ...priced, count } : priced);
-  const asked = usePaused(text);
+  const asked = useDebounced(text);
   const ask = (body: string, signal?: AbortSignal) =>
     api('POST /console/api/price', {
       query: { mode },
@@ -39,10 +39,10 @@ export function useQuote(form: Form, count: number, prices: Prices, balance: num
   const { data, error } = useRead(`${mode} ${balance} ${asked}`, (signal) => ask(asked, signal));
   const last = useRef<Quote | undefined>(undefined);
   if (data || error) last.current = data;
-  const isOld = asked !== text || !(data || error); // the form has changed since
+  const isStale = asked !== text || !(data || error); // the form has changed meanwhile
   /** Whether the balance pays for all videos together now: another window may have spent some. */
   const isPayable = async () => (await ask(text)).is_affordable;
-  return { quote: last.current, error, isOld, isPayable };
+  return { quote: last.current, error, isStale, isPayable };
 }
 
 interface PriceProps {
@@ -56,24 +56,24 @@ interface PriceProps {
   onCount: (count: number) => void;
 }
 
-const MOST = 4;
-const COUNTS = Array.from({ length: MOST }, (_, i) => i + 1);
+const MAX_COUNT = 4;
+const COUNTS = Array.from({ length: MAX_COUNT }, (_, i) => i + 1);
 
 /** Sticks to the lower edge: on a phone above the navigation, and over the whole page. */
 const BAR =
   'sticks sticky bottom-[calc(3.65rem+env(safe-area-inset-bottom))] z-20 order-last -mx-4 border-y border-edge bg-sheet px-4 py-3 sm:-mx-8 sm:px-8 md:bottom-0 lg:mx-0 lg:border lg:px-7 lg:py-5';
 
 export function PriceBox({ price, count, seeds, failure, isBusy, onCount }: PriceProps) {
-  const { quote, isOld, error } = price;
-  const isLacking = quote?.is_affordable === false;
+  const { quote, isStale, error } = price;
+  const isTooExpensive = quote?.is_affordable === false;
   return (
     <section aria-labelledby="price" class={BAR}>
       <div class="flex flex-wrap items-center gap-x-3 gap-y-2">
-        <div class={isLacking ? 'basis-full' : 'flex-1 lg:flex-none lg:basis-full'}>
+        <div class={isTooExpensive ? 'basis-full' : 'flex-1 lg:flex-none lg:basis-full'}>
           <h2 id="price" class="text-sm text-dim">
             {count === 1 ? 'This video costs' : `These ${count} videos cost`}
           </h2>
-          <output aria-live="polite" class={`block lg:min-h-14 ${isOld ? 'text-dim' : ''}`}>
+          <output aria-live="polite" class={`block lg:min-h-14 ${isStale ? 'text-dim' : ''}`}>
             <span class="block text-2xl leading-[1.15] tracking-tight">
               {quote ? <Credits value={quote.credits} /> : '–'}
             </span>
@@ -82,8 +82,8 @@ export function PriceBox({ price, count, seeds, failure, isBusy, onCount }: Pric
           </output>
         </div>
         <Count value={count} onChange={onCount} />
-        {isLacking ? (
-          <Lacking isTest={'test' in quote.available} />
+        {isTooExpensive ? (
+          <TooFewCredits isTest={'test' in quote.available} />
         ) : (
           <span class="grid lg:flex-1">
             <Button look="primary" icon="play" type="submit" busy={isBusy}>
@@ -92,7 +92,7 @@ export function PriceBox({ price, count, seeds, failure, isBusy, onCount }: Pric
           </span>
         )}
         {count > 1 && <p class="basis-full text-sm text-dim">{seeds} All are sent, or none.</p>}
-        {!isLacking && (
+        {!isTooExpensive && (
           <p class="basis-full text-sm text-dim max-lg:hidden">
             If it fails, all credits are refunded. Press ? for the keys.
           </p>
@@ -120,7 +120,7 @@ function Count({ value, onChange }: { value: number; onChange: (count: number) =
   );
 }
 
-function Lacking({ isTest }: { isTest: boolean }) {
+function TooFewCredits({ isTest }: { isTest: boolean }) {
   const { data } = useLoad('/console/api/site');
   if (isTest) return <RefillButton />;
   return (

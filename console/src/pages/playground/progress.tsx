@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { VideoItem } from '../../../../server/src/site/tasks/gallery.ts';
-import { trying } from '../../personal.ts';
+import { ignoringErrors } from '../../personal.ts';
 import { Button } from '../../ui/button.tsx';
 import { useTitle } from '../../ui/page.tsx';
 
@@ -20,7 +20,7 @@ export function useProgress(items: VideoItem[] = []): void {
 
 /** Only while the page is hidden. Some browsers have no notifications, or none for pages. */
 function notify({ id, prompt, status }: VideoItem): void {
-  trying(() => {
+  ignoringErrors(() => {
     if (!document.hidden || Notification.permission !== 'granted') return;
     const title = status === 'completed' ? 'Your video is ready' : 'A video failed';
     new Notification(title, { body: prompt, tag: id }).onclick = () => focus();
@@ -28,7 +28,7 @@ function notify({ id, prompt, status }: VideoItem): void {
 }
 
 export function NotifyButton() {
-  const [permission, setPermission] = useState(() => trying(() => Notification.permission));
+  const [permission, setPermission] = useState(() => ignoringErrors(() => Notification.permission));
   if (permission !== 'default') return null;
   return (
     <Button small onClick={() => void Notification.requestPermission().then(setPermission)}>

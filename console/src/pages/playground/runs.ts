@@ -3,7 +3,7 @@ import type { Me } from '../../../../server/src/site/account/me.ts';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import { ApiFailure, api } from '../../api.ts';
 import { asFailure } from '../../load.ts';
-import { isKeptFor, trying } from '../../personal.ts';
+import { ignoringErrors, isKeptFor } from '../../personal.ts';
 import { useSession } from '../../session.tsx';
 import { toast } from '../../ui/toast.tsx';
 import type { Body } from './form-model.ts';
@@ -42,7 +42,7 @@ function stored({ account_id: accountId, mode }: Owner): Run[] {
     const found: Kept[] = JSON.parse(sessionStorage.getItem(STORED[mode]) ?? '[]');
     return found.filter((one) => one.accountId === accountId && one.taskId === undefined);
   };
-  return (trying(read) ?? []).map(restored);
+  return (ignoringErrors(read) ?? []).map(restored);
 }
 
 function restored({ isLost, ...submission }: Kept): Run {

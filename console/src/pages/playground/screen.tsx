@@ -9,13 +9,13 @@ import { Viewer } from './viewer.tsx';
 
 interface ScreenProps {
   tasks: ReturnType<typeof useTasks>;
-  /** The chosen task; by default the one that was the newest at first. */
+  /** The chosen task; by default the one that was the newest when the page was opened. */
   shown: string | undefined;
   onShow: (id: string) => void;
   uses: Uses;
 }
 
-/** One large video or two that are compared, and a strip of all. */
+/** One large video, or two side by side, and a strip of all. */
 export function Screen({ tasks, shown, onShow, uses }: ScreenProps) {
   const { items, error: unread, reload } = tasks;
   const first = useRef<string | undefined>(undefined);
@@ -60,7 +60,7 @@ export function Screen({ tasks, shown, onShow, uses }: ScreenProps) {
   );
 }
 
-/** Until the chosen task is read, the one before it. */
+/** The chosen task; the previous one until it is loaded. */
 function useLastTask(id: string | undefined) {
   const { data, error } = useTask(id);
   const last = useRef<ShownTask | undefined>(undefined);

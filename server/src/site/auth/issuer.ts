@@ -14,7 +14,7 @@ import {
   takeStart,
 } from '../../sign-in/issuers/issuer.ts';
 import { type PageDeps, siteRoute } from '../route.ts';
-import { type Doing, onReopened, tellOwner } from '../tell-owner.ts';
+import { type AccountRequest, onReopened, tellOwner } from '../tell-owner.ts';
 import { readCookie, setCookie, setSessionCookie, signedInFrom } from './cookies.ts';
 
 export interface IdentityDeps extends PageDeps {
@@ -76,9 +76,9 @@ const getReturn = siteRoute('GET /auth/return/:provider', {
       const identity = await issuer.identify(parameters, redirected);
       const from = { ...signedInFrom(request, publicUrl), method: name };
       const confirmed = { ...identity, issuer: issuer.identifier };
-      const doing = { ...deps, request };
-      const told = { onReopened: onReopened(doing), onJoined: onJoined(doing) };
-      const { token, reopened } = await enterByIdentity({ ...deps, ...told }, confirmed, from);
+      const accountRequest = { ...deps, request };
+      const mails = { onReopened: onReopened(accountRequest), onJoined: onJoined(accountRequest) };
+      const { token, reopened } = await enterByIdentity({ ...deps, ...mails }, confirmed, from);
       setSessionCookie(reply, publicUrl, token);
       reply.redirect(reopened ? '/settings?reopened=yes' : start.next);
     } catch (error) {
@@ -88,10 +88,11 @@ const getReturn = siteRoute('GET /auth/return/:provider', {
 });
 
 /** Mails the owner of an existing account that another way to sign in was linked to it. */
-function onJoined(doing: Doing) {
+function onJoined(accountRequest: AccountRequest) {
   const what = 'An account of another service now signs in to your account';
   const more = '\nIt has your e-mail address there, and that service has verified it.\n';
-  return (tx: Transaction, accountId: string) => tellOwner(tx, doing, { accountId, what, more });
+  return (tx: Transaction, accountId: string) =>
+    tellOwner(tx, accountRequest, { accountId, what, more });
 }
 
 function signInPage(failure: IssuerFailure, next: string): string {

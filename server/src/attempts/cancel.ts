@@ -113,7 +113,7 @@ const RETRY_AFTER_SECONDS = 5;
  * `cancelled`: the task failed and is refunded. `pending`: the provider was asked; the task will
  * show the result. `refused`: the task continues.
  */
-export interface OwnCancel {
+export interface OwnerCancel {
   cancel: 'cancelled' | 'pending' | 'refused';
   refusal: 'video_is_finished' | 'provider_cannot' | null;
   task: Task;
@@ -125,11 +125,11 @@ export interface OwnCancel {
  * @throws NotCancellable when the task is held or has ended; ApiError `service_busy` when its
  *   submit was under way for the whole time
  */
-export async function cancelOwn(
+export async function cancelAndWait(
   db: Database,
   task: Task,
   stopping: AbortSignal,
-): Promise<OwnCancel> {
+): Promise<OwnerCancel> {
   if (task.phase === 'completed' || (task.phase === 'failed' && task.error_code !== 'cancelled')) {
     throw new NotCancellable('ended', task.phase);
   }
@@ -171,8 +171,8 @@ function submitUnderWay(): ApiError {
 async function outcome(
   db: Database,
   before: Task,
-  known: OwnCancel['refusal'],
-): Promise<OwnCancel> {
+  known: OwnerCancel['refusal'],
+): Promise<OwnerCancel> {
   const [task = before] = await readTasks(db, [before.id]);
   if (task.error_code === 'cancelled') return { cancel: 'cancelled', refusal: null, task };
   if (task.phase === 'failed') throw new NotCancellable('ended', task.phase);

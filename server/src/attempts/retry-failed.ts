@@ -8,9 +8,9 @@ import { move } from '../tasks/transitions.ts';
 import { lockCurrentAttempt } from './attempts.ts';
 import { readCancel } from './cancel-requests.ts';
 
-// It counts as announced: its client may know that it was accepted. If the database lost something
-// since, that may be the second job.
-const GIVE_ON = statement(
+// The task counts as announced, since its client may know that it was accepted. Not after a
+// recovery: the database may have forgotten that this job is the second one already.
+const HAND_OVER = statement(
   'task_retry_failed',
   `update tasks set provider = $3, retried_from = provider, route_tried = null,
      announced_at = coalesce(announced_at, clock_now())
@@ -38,8 +38,8 @@ export async function retryFailed(
   if (attempt?.job_id !== jobId || attempt.outcome_by !== 'sender') return undefined;
   await lockState(tx, task.id); // a cancel locks it too
   if (await readCancel(tx, task.id)) return undefined;
-  const given = await tx.query(GIVE_ON, [task.id, task.lease, next.connection]);
-  if (given.length === 0) return undefined;
+  const handedOver = await tx.query(HAND_OVER, [task.id, task.lease, next.connection]);
+  if (handedOver.length === 0) return undefined;
   await tx.query(REPLACE, [attempt.id, jsonText(failure)]);
   const { connection, reason: choice } = next;
   const cause = { job: jobId, ...failure, connection: task.provider, next: connection, choice };

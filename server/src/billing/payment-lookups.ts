@@ -44,7 +44,8 @@ export async function lookUpPayment(deps: BillingDeps, stripeId: string): Promis
     : orderOfIntent(deps, stripeId)
   ).catch((error: unknown) => {
     if (error instanceof Unexplained) return error;
-    if (isMissing(error)) return new Unexplained(`Stripe has no such id ${placeOf(deps.scope)}`);
+    if (isMissing(error))
+      return new Unexplained(`Stripe has no such id ${whereLooked(deps.scope)}`);
     throw error;
   });
   const [order, answer] = typeof found === 'string' ? [found, null] : [null, found.message];
@@ -52,8 +53,8 @@ export async function lookUpPayment(deps: BillingDeps, stripeId: string): Promis
   await answerLookup(deps.db, stripeId, order, answer);
 }
 
-/** Names the place: while Stripe's key is being replaced, workers may have different keys. */
-function placeOf({ mode, account }: OwnScope): string {
+/** For the answer: while Stripe's key is replaced, workers may look in different accounts. */
+function whereLooked({ mode, account }: OwnScope): string {
   return `in ${mode} mode${account === null ? '' : ` of ${account}`}, where the worker has looked`;
 }
 

@@ -60,11 +60,11 @@ export async function readCredentials(file: string, chains: string[]) {
   }
   if (outcome.result === null) return null;
   const serials = certificates.map(([own]) => BigInt(`0x${own?.serialNumber}`).toString());
-  return shown(Value.Parse(Report, outcome.result), serials);
+  return summaryOf(Value.Parse(Report, outcome.result), serials);
 }
 
-/** @param serials of this service's certificates: an issuer gives no two the same number */
-function shown(report: Static<typeof Report>, serials: string[]) {
+/** @param serials the serial numbers of this service's certificates */
+function summaryOf(report: Static<typeof Report>, serials: string[]) {
   const active = report.manifests[report.active_manifest];
   if (!active) throw new Error('the Content Credentials have no active manifest');
   const { issuer, cert_serial_number: serial } = active.signature_info;

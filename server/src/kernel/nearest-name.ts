@@ -8,12 +8,12 @@ export function nearestName(given: string, names: Iterable<string>): string | un
   return nearest?.name;
 }
 
-/** How many characters must be inserted, deleted or replaced to turn one text into the other. */
-function distanceOf(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, column) => column);
-  for (const [index, character] of [...one].entries()) {
+/** The Levenshtein distance. */
+function distanceOf(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (const [index, character] of [...from].entries()) {
     const next = [index + 1];
-    for (const [column, wanted] of [...other].entries()) {
+    for (const [column, wanted] of [...to].entries()) {
       const replaced = (row[column] ?? 0) + (character === wanted ? 0 : 1);
       next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
     }

@@ -12,7 +12,7 @@ import {
   submitDeps,
 } from '../../test/task-fixtures.ts';
 import { until } from '../../test/until.ts';
-import { beginCancel, cancelOwn } from '../attempts/cancel.ts';
+import { beginCancel, cancelAndWait } from '../attempts/cancel.ts';
 import { askForCancels, readCancel } from '../attempts/cancel-requests.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { balances } from '../ledger/ledger.ts';
@@ -116,8 +116,8 @@ test("an owner's cancel waits for a submit at the same time: refunded only if no
     const { task } = await makeSubmittingTask(fixture);
     const { provider, submits } = accepting(task);
     const [cancelled, again, submitted] = await Promise.allSettled([
-      cancelOwn(fixture.db, task, AbortSignal.timeout(1000)),
-      cancelOwn(fixture.db, task, AbortSignal.timeout(1000)),
+      cancelAndWait(fixture.db, task, AbortSignal.timeout(1000)),
+      cancelAndWait(fixture.db, task, AbortSignal.timeout(1000)),
       submitTask(submitDeps(fixture, provider), task),
     ]);
     const outcomes = [cancelled, again].map((one) => {
@@ -147,7 +147,10 @@ test('a cancel whose process dies before its commit changes nothing', async () =
   const { phase } = await readTask(fixture.db, task.id);
   const { paid } = await balances(fixture.db, task.account_id);
   assert.deepEqual([phase, paid], ['submitting', { available: 0, reserved: PRICE.credits }]);
-  assert.equal((await cancelOwn(fixture.db, task, AbortSignal.timeout(1000))).cancel, 'cancelled');
+  assert.equal(
+    (await cancelAndWait(fixture.db, task, AbortSignal.timeout(1000))).cancel,
+    'cancelled',
+  );
   await expectRefunded(task, 'cancelled');
 });
 
@@ -188,7 +191,7 @@ test("the end of an accepted task records its owner's cancel", async () => {
   const task = await makeAccepted();
   const failed = { kind: 'failed', code: 'provider_failed', message: 'x', billed: null } as const;
   const [own] = await Promise.all([
-    cancelOwn(fixture.db, task, AbortSignal.timeout(5000)),
+    cancelAndWait(fixture.db, task, AbortSignal.timeout(5000)),
     until(
       () => readCancel(fixture.db, task.id),
       (request) => request !== undefined,

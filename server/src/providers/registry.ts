@@ -8,12 +8,12 @@ import { ark } from './ark/index.ts';
 import { type ProviderBreaker, reportingOutcomes } from './circuit-breaker/breaker.ts';
 import { comfyui } from './comfyui/index.ts';
 import {
-  renamed,
-  withVariablesOf,
   environmentOf,
   type ProviderConnection,
   prefixOf,
   readConnections,
+  renamed,
+  withVariablesOf,
 } from './connections.ts';
 import type { AdapterDeps, NeededVariable, ProviderDefinition } from './definition.ts';
 import { fal } from './fal/index.ts';

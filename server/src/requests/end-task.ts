@@ -1,4 +1,4 @@
-import { cancelOwn, NotCancellable, type OwnCancel } from '../attempts/cancel.ts';
+import { cancelAndWait, NotCancellable, type OwnerCancel } from '../attempts/cancel.ts';
 import { deleteOutput } from '../attempts/erase.ts';
 import type { Database } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
@@ -20,9 +20,9 @@ export interface EndDeps {
 export async function cancelForOwner(
   { db, links, waiting }: EndDeps,
   task: Task,
-): Promise<OwnCancel> {
+): Promise<OwnerCancel> {
   try {
-    return await cancelOwn(db, task, waiting.stopping);
+    return await cancelAndWait(db, task, waiting.stopping);
   } catch (error) {
     if (!(error instanceof NotCancellable)) throw error;
     const isHeld = error.obstacle === 'held';

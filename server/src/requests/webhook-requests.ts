@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import { invalidRequest } from '../kernel/errors.ts';
 import { checkUrl, type HostRules } from '../outbound/addresses.ts';
 import { OutboundError } from '../outbound/refusal.ts';
-import { type Changer, createEndpoint } from '../webhooks/endpoints.ts';
+import { type ActingOwner, createEndpoint } from '../webhooks/endpoints.ts';
 import { EVENT_TYPES } from '../webhooks/events.ts';
 
 export interface WebhookDeps {
@@ -46,7 +46,7 @@ export const NewWebhookSchema = Type.Object(
 /** @throws ApiError `invalid_request` */
 export async function makeWebhook(
   { db, webhookHosts }: WebhookDeps,
-  owner: Changer,
+  owner: ActingOwner,
   body: Static<typeof NewWebhookSchema>,
 ) {
   const { url = null, events, description = '' } = body;

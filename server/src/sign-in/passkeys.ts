@@ -16,7 +16,7 @@ import {
 } from '../database/database.ts';
 import { ApiError, invalidRequest } from '../kernel/errors.ts';
 import { passkeyHost, storeChallenge, takeChallenge } from './check-passkey.ts';
-import { type Session, sessionLives } from './sessions.ts';
+import { isSessionLive, type Session } from './sessions.ts';
 
 const MAX_PASSKEYS = 20;
 
@@ -109,14 +109,16 @@ export async function addPasskey(
 ): Promise<{ id: string }> {
   const { db, onAdded } = deps;
   const verified = await verifyNew(deps, accountId, response);
-  const { id, publicKey, counter, transports: named } = verified.credential;
+  const { id, publicKey, counter, transports: reported } = verified.credential;
   if (id.length > MAX_ID) throw refused('The id of the passkey is too long.');
-  const transports = TRANSPORTS.filter((one) => [named].flat().some((given) => given === one));
+  const transports = TRANSPORTS.filter((known) =>
+    [reported].flat().some((given) => given === known),
+  );
   const values = { id, accountId, publicKey: Buffer.from(publicKey), counter, transports, name };
   try {
     await db.transaction(async (tx) => {
       await lockAccount(tx, accountId); // so that parallel calls don't exceed the limit
-      if (!(await sessionLives(tx, sessionId))) {
+      if (!(await isSessionLive(tx, sessionId))) {
         throw new ApiError('unauthorized', 'This session has ended. Sign in to continue.');
       }
       if ((await passkeysOf(tx, accountId)).length >= MAX_PASSKEYS) throw tooMany();

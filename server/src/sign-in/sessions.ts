@@ -129,7 +129,7 @@ export const recordProof = whether<[sessionId: string]>(
 );
 
 /** Lock the account first: then an operator's sign-out can't interleave. */
-export const sessionLives = whether<[sessionId: string], Transaction>(
+export const isSessionLive = whether<[sessionId: string], Transaction>(
   'session_lives',
   'select from sessions where id = $1',
 );

@@ -11,7 +11,7 @@ import { findDueWork } from '../worker/claim.ts';
 import { claimEndpoints } from './claim.ts';
 import { deliverDue } from './deliver.ts';
 import {
-  type Changer,
+  type ActingOwner,
   createEndpoint,
   deleteEndpoint,
   type EndpointChange,
@@ -66,7 +66,7 @@ async function mails() {
   );
 }
 
-type Owned = EndpointWithSecret & { owner: Changer & { mode: 'live' } };
+type Owned = EndpointWithSecret & { owner: ActingOwner & { mode: 'live' } };
 
 async function openEndpoint(accountId: string, to: string | null = url): Promise<Owned> {
   const owner = { accountId, mode: 'live', by: 'a test' } as const;

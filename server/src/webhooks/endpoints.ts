@@ -25,7 +25,7 @@ export interface Owner {
 }
 
 /** `by`: who makes the change, as the mail to the owner puts it. */
-export interface Changer extends Owner {
+export interface ActingOwner extends Owner {
   by: string;
 }
 
@@ -115,7 +115,7 @@ export interface Choice {
  */
 export function createEndpoint(
   db: Database,
-  { accountId, mode, by }: Changer,
+  { accountId, mode, by }: ActingOwner,
   choice: Choice,
 ): Promise<EndpointWithSecret> {
   return db.transaction(async (tx) => {
@@ -173,7 +173,7 @@ export type EndpointChange = Partial<Choice> & { enabled?: boolean };
 /** Mails the owner about a new URL. @throws ApiError `not_found` */
 export async function updateEndpoint(
   db: Queryable,
-  owner: Changer,
+  owner: ActingOwner,
   id: string,
   change: EndpointChange,
 ): Promise<WebhookEndpoint> {
@@ -198,7 +198,7 @@ const REPLACE_SECRET = namedStatement(
  */
 export async function replaceSecret(
   db: Queryable,
-  owner: Changer,
+  owner: ActingOwner,
   id: string,
 ): Promise<EndpointWithSecret> {
   const values = REPLACE_SECRET.values({ ...owner, id, secret: newWebhookSecret() });

@@ -38,11 +38,11 @@ export const POOL = `(case when ${TO_INGEST} then 'ingest'
 /** The due tasks that have waited longest, per provider; locks them. */
 function duePerProvider(from: string, condition: string) {
   return `select picked.id, picked.due_at
-     from unnest(:providers::text[], :limits::int[]) as wanted (provider, most)
+     from unnest(:providers::text[], :limits::int[]) as wanted (provider, slots)
      cross join lateral (
        select tasks.id, tasks.due_at from ${from}
        where ${condition} and tasks.due_at <= ${NOW} and ${UNLEASED}
-       order by tasks.due_at, tasks.created_at limit wanted.most
+       order by tasks.due_at, tasks.created_at limit wanted.slots
        for update of tasks skip locked) as picked` as const;
 }
 
@@ -166,16 +166,16 @@ export async function findDueWork(
 /**
  * Leases due tasks, longest due first; ingests are taken round-robin by account. Concurrent claims
  * get different tasks.
- * @param most.limits how many tasks of each provider
- * @param most.accountLimit how many tasks of one account may fetch files at once, across all
+ * @param free.limits how many tasks of each provider
+ * @param free.accountLimit how many tasks of one account may fetch files at once, across all
  *   processes
  */
 export function claimDue(
   db: Queryable,
   pool: WorkerPool,
-  most: { slots: number; limits: ReadonlyMap<string, number>; accountLimit: number },
+  free: { slots: number; limits: ReadonlyMap<string, number>; accountLimit: number },
 ): Promise<Task[]> {
-  const { slots, limits, accountLimit } = most;
+  const { slots, limits, accountLimit } = free;
   const providers = [...limits.keys()];
   if (pool === 'ingest') {
     return db.query(CLAIM_INGEST, CLAIM_INGEST.values({ providers, slots, accountLimit }));

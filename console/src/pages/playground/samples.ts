@@ -7,13 +7,13 @@ const PROMPT = 'Describe your video here';
 /** The body for the public API, where an upload is a URL of this service. */
 export function publicBody(form: Body, apiUrl: string): Body {
   const body = form.prompt === '' ? { ...form, prompt: PROMPT } : form;
-  const named = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(named);
+  const withUrls = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(withUrls);
     return typeof value === 'string' ? value.replace(/^upload:/, `${apiUrl}/uploads/`) : value;
   };
   return Object.fromEntries(
     Object.entries(body).map(([field, value]) => {
-      return [field, field === 'prompt' ? value : named(value)];
+      return [field, field === 'prompt' ? value : withUrls(value)];
     }),
   );
 }

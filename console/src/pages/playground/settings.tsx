@@ -114,7 +114,7 @@ function Size(props: Props) {
 
 const BOX = 34;
 
-function drawn(ratio: string): { width: string; height: string } {
+function frameStyle(ratio: string): { width: string; height: string } {
   if (!ratio.includes(':')) return { width: '30px', height: '24px' };
   const [w = 1, h = 1] = ratio.split(':').map(Number);
   const scale = BOX / Math.max(w, h);
@@ -158,7 +158,7 @@ function AspectPicker({ value, ratios, frames, onChange }: AspectPickerProps) {
             <span class="grid h-[34px] place-items-center" aria-hidden="true">
               <span
                 class={`block border-[1.5px] border-current ${ratio.includes(':') ? '' : 'border-dashed'}`}
-                style={drawn(ratio)}
+                style={frameStyle(ratio)}
               />
             </span>
             <span class="figures text-xs">{ratio}</span>

@@ -68,7 +68,7 @@ export function statementsOf({ name, text }: MigrationFile): string[] {
     .split(/;[ \t]*(?:--.*)?$/m)
     .map((statement) => statement.trim())
     .filter((statement) => statement !== '');
-  const wrong = statements.find((statement) => !ALONE.some((form) => form.test(statement)));
+  const wrong = statements.find((statement) => !REPEATABLE.some((form) => form.test(statement)));
   if (wrong === undefined) return statements;
   throw new Error(
     `${name}: a file without a transaction can't have this statement: ${wrong.split('\n')[0]}`,
@@ -82,7 +82,7 @@ export const BUILD_INDEX =
 export const BATCH = /^(?:update|delete from|with)\s.*\slimit\s/is;
 
 /** Statements that block no reader and no writer, and that may run again after an interruption. */
-const ALONE = [
+const REPEATABLE = [
   BUILD_INDEX,
   BATCH,
   /^drop index concurrently if exists \w+$/i,

@@ -26,7 +26,7 @@ export async function runMigration(
   for (let tries = 1; ; tries += 1) {
     try {
       if (file.isTransaction) return await runInTransaction(client, file, settings.lockMs);
-      return await runAlone(client, file, settings);
+      return await runStatements(client, file, settings);
     } catch (error) {
       const seconds = Math.round(performance.now() - startedAt) / 1000;
       if (!isLockConflict(error) || seconds * 1000 >= patienceMs) throw failure(file, error);
@@ -52,7 +52,7 @@ async function runInTransaction(client: pg.Client, file: MigrationFile, lockMs: 
 }
 
 /** Every statement may run again: a run that was interrupted is not recorded. */
-async function runAlone(client: pg.Client, file: MigrationFile, settings: RunSettings) {
+async function runStatements(client: pg.Client, file: MigrationFile, settings: RunSettings) {
   for (const text of statementsOf(file)) {
     const index = BUILD_INDEX.exec(text)?.[1];
     if (index !== undefined) await buildIndex(client, { index, text, settings });

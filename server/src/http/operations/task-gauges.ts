@@ -73,8 +73,8 @@ export function gaugeTasks(db: Database, registry: Registry): void {
         for (const name of all) this.set({ [label]: name }, 0);
         for (const row of rows as Record<string, string | number>[]) {
           if (all.length > 0 && !all.includes(String(row[label]))) continue;
-          const named = labels.map((one) => [one, row[one]]);
-          this.set(Object.fromEntries(named), Number(row[value]));
+          const values = labels.map((name) => [name, row[name]]);
+          this.set(Object.fromEntries(values), Number(row[value]));
         }
       },
     });

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { KeyGate } from '../../accounts/key-gate.ts';
-import type { OwnCancel } from '../../attempts/cancel.ts';
+import type { OwnerCancel } from '../../attempts/cancel.ts';
 import { cancelForOwner, deleteOutputOf, type EndDeps } from '../../requests/end-task.ts';
 import { VideoTaskSchema, videoTask } from '../../requests/video-task.ts';
 import { publicColumns, readOwned } from '../../tasks/task.ts';
@@ -15,7 +15,7 @@ const CancelSchema = Type.Object(
         'cancelled: the task failed and its credits are refunded. pending: the provider was ' +
         'asked; read the task to see how it ends. refused: the task goes on',
     }),
-    refusal: Type.Unsafe<OwnCancel['refusal']>({
+    refusal: Type.Unsafe<OwnerCancel['refusal']>({
       type: ['string', 'null'],
       description:
         'Why it was refused. video_is_finished: the video is there already, or is being copied. ' +

@@ -9,7 +9,7 @@ import {
   type WebhookDeps,
 } from '../../requests/webhook-requests.ts';
 import {
-  type Changer,
+  type ActingOwner,
   deleteEndpoint,
   listEndpoints,
   readEndpoint,
@@ -32,7 +32,7 @@ import {
 
 /** An operation's input. */
 interface Call<Body, Query> {
-  owner: Changer;
+  owner: ActingOwner;
   /** From the path; '' if it has none. */
   id: string;
   eventId: string;

@@ -24,9 +24,8 @@ const MAX_IDLE = 2;
 interface SourceFile {
   path: string;
   /**
-   * Who made the file. Files of different sources never share a child: a file that takes over its
-   * child can only falsify measurements of the same source. Without a source, its child is not
-   * used again.
+   * Who made the file. Files of different sources never share a child: one that takes over its
+   * child can only falsify measurements of the same source. undefined: the child is not reused.
    */
   source: string | undefined;
 }
@@ -60,8 +59,9 @@ interface ChildrenOptions {
  */
 export function createFileChildren(options: ChildrenOptions) {
   const idle = new Map<FileChild, NodeJS.Timeout>();
-  /** How many children of a source start or work; below, until when its next file is expected. */
+  /** How many children of each source are starting or working. */
   const busy = new Map<string | undefined, number>();
+  /** Until when the next file of each source is expected. */
   const expected = new Map<string, number>();
   let isClosed = false;
   const expectedUntil = (source: string | undefined) => expected.get(source ?? '') ?? 0;
@@ -100,12 +100,12 @@ export function createFileChildren(options: ChildrenOptions) {
     child.files += 1;
     let isKept = false;
     try {
-      const given = path.join(child.folder, String(child.files));
-      await linkOrCopy(filePath, given);
-      const outcome = await talk(child.child, given, work);
+      const childPath = path.join(child.folder, String(child.files));
+      await linkOrCopy(filePath, childPath);
+      const outcome = await exchange(child.child, childPath, work);
       const isFit = outcome.kind === 'completed' && work.mayContinue(outcome.result);
       if (isFit && child.source !== undefined && mayTakeMore(child)) {
-        await unlink(given);
+        await unlink(childPath);
         isKept = true;
       }
       return outcome;
@@ -144,16 +144,16 @@ export function createFileChildren(options: ChildrenOptions) {
 }
 
 /** Gives a child its inputs for a file, until a result needs no answer. */
-async function talk(
+async function exchange(
   child: Child,
-  given: string,
+  childPath: string,
   { request, answer, mayContinue: _, ...limits }: FileWork,
 ): Promise<ChildOutcome> {
   let outcome: ChildOutcome;
-  let input: object | undefined = { ...request, path: given };
+  let input: object | undefined = { ...request, path: childPath };
   do {
     outcome = await child.run({ ...limits, input });
-    input = outcome.kind === 'completed' ? await answer?.(outcome.result, given) : undefined;
+    input = outcome.kind === 'completed' ? await answer?.(outcome.result, childPath) : undefined;
   } while (input);
   return outcome;
 }
@@ -188,10 +188,10 @@ function mayTakeMore({ child, files }: FileChild): boolean {
 }
 
 /** Puts a file into a child's folder: a hard link if possible, otherwise a copy. */
-async function linkOrCopy(filePath: string, given: string): Promise<void> {
-  await link(filePath, given).catch((error: NodeJS.ErrnoException) => {
+async function linkOrCopy(filePath: string, childPath: string): Promise<void> {
+  await link(filePath, childPath).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') throw error;
-    return copyFile(filePath, given); // another file system
+    return copyFile(filePath, childPath); // another file system
   });
 }
 

@@ -18,7 +18,7 @@ const OWN_REQUEST_ID = /^req_/;
 
 const PROXY = 'Let DNS and the proxy lead PUBLIC_URL to this service, all paths unchanged.';
 
-/** Those of PUBLIC_URL, in the order in which to mend them. */
+/** The checks of PUBLIC_URL, in the order in which failures are fixed. */
 export const PUBLIC_URL_CHECKS: Check[] = [
   {
     name: 'PUBLIC_URL',
@@ -55,7 +55,7 @@ export const PUBLIC_URL_CHECKS: Check[] = [
     todo: PROXY,
     async run(setUp) {
       const { url, signature } = setUp.links.linkToSetUp('doctor', setUp.now() / 1000);
-      const { status, json } = await called(setUp, { url, method: 'GET' });
+      const { status, json } = await callService(setUp, { url, method: 'GET' });
       if (status === 200 && setUp.links.isProof(String(json.proof), signature)) {
         return 'this installation responds';
       }
@@ -87,7 +87,7 @@ export const PUBLIC_URL_CHECKS: Check[] = [
       };
       for (const [path, expected] of Object.entries(refusals)) {
         const url = setUp.publicUrl + path;
-        const { status, requestId } = await called(setUp, { url, method: 'POST', body: '{}' });
+        const { status, requestId } = await callService(setUp, { url, method: 'POST', body: '{}' });
         if (status === expected && OWN_REQUEST_ID.test(requestId)) continue;
         return toDo(`a POST to ${path} does not reach the service (HTTP ${status})`);
       }
@@ -96,7 +96,7 @@ export const PUBLIC_URL_CHECKS: Check[] = [
   },
 ];
 
-async function called({ ca }: Pick<SetUp, 'ca'>, call: Pick<Call, 'url' | 'method' | 'body'>) {
+async function callService({ ca }: Pick<SetUp, 'ca'>, call: Pick<Call, 'url' | 'method' | 'body'>) {
   const headers = { 'content-type': 'application/json' };
   const response = await callOnce({ ...call, ca, headers, timeoutSeconds: SECONDS });
   if (response.kind !== 'responded') throw new Error(response.cause);

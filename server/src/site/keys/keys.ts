@@ -12,7 +12,7 @@ import type { Queryable } from '../../database/database.ts';
 import { ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { readIsoTime } from '../../kernel/text/iso-time.ts';
 import { refillTestCredits } from '../../ledger/test-credits.ts';
-import { sessionLives } from '../../sign-in/sessions.ts';
+import { isSessionLive } from '../../sign-in/sessions.ts';
 import { spentThisMonth } from '../../tasks/create/key-cap.ts';
 import {
   type AsJson,
@@ -87,7 +87,7 @@ const createOwnKey = siteRoute('POST /console/api/keys', {
     const expiresAt = readExpiry(body.expires_at);
     const { keyId, secret } = await db.transaction(async (tx) => {
       await lockAccount(tx, accountId); // so that parallel creates don't exceed the limit
-      if (!(await sessionLives(tx, sessionId)))
+      if (!(await isSessionLive(tx, sessionId)))
         throw new ApiError('unauthorized', 'Sign in again.');
       if ((await countValidKeys(tx, accountId)) >= MAX_KEYS) throw tooManyKeys();
       const { mode, monthly_cap: monthlyCap } = body;

@@ -18,7 +18,7 @@ const Query = Type.Object({
   signature: Type.String({ maxLength: 100 }),
 });
 
-/** Proves by a signed link that this installation responds at its public URL, and to whom. */
+/** A signed link: the response proves that this installation is behind its public URL. */
 export const visitSetUp = siteRoute('GET /console/api/set-up', {
   access: 'public',
   rate: { max: 30, seconds: 60 },

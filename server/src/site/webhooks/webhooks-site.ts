@@ -9,7 +9,7 @@ import {
 } from '../../requests/webhook-requests.ts';
 import { describePlace } from '../../sign-in/proofs.ts';
 import {
-  type Changer,
+  type ActingOwner,
   deleteEndpoint,
   listEndpoints,
   MAX_ENDPOINTS,
@@ -26,7 +26,7 @@ const BASE = '/console/api/webhooks';
 const QuerySchema = Type.Object({ mode: ModeSchema });
 
 /** The owner, who changes the endpoints. `by`: where the request came from, for mails. */
-function changerOf(request: FastifyRequest, { mode }: Pick<Changer, 'mode'>): Changer {
+function changerOf(request: FastifyRequest, { mode }: Pick<ActingOwner, 'mode'>): ActingOwner {
   const by = `the website, ${describePlace(placeOf(request))}`;
   return { accountId: sessionOf(request).accountId, mode, by };
 }

@@ -155,7 +155,15 @@ test('a video is shared, watched by a stranger without scripts, framed, reported
   assert.equal(await stranger.getByLabel('Video', { exact: true }).inputValue(), link);
   await stranger.goto(link.replace('/s/', '/embed/'));
   await expectNoViolations(stranger);
-  assert.deepEqual(await stranger.context().cookies(), []);
+  const elsewhere = await site.newPage();
+  await elsewhere.goto(`${site.service.url}/healthz`); // another origin: its host is an address
+  const frames = [link.replace('/s/', '/embed/'), link].map(
+    (src) => `<iframe src="${src}"></iframe>`,
+  );
+  await elsewhere.setContent(frames.join(''));
+  await elsewhere.frameLocator('iframe').first().locator('video').waitFor();
+  assert.equal(await elsewhere.frameLocator('iframe').last().locator('video').count(), 0);
+  for (const one of [stranger, elsewhere]) assert.deepEqual(await one.context().cookies(), []);
   await open(page, '/settings', 'Settings');
   const row = page.getByRole('row').filter({ hasText: 'A shared one' });
   await expectNoViolations(page);

@@ -146,7 +146,7 @@ const SHARE = 'share_';
 /** Of an id, without its prefix. */
 const ID_CHARACTERS = 24;
 
-/** Short, for people send it to each other: 132 bits. */
+/** 132 bits: people send it to each other. */
 function signShare(secret: Buffer, shareId: string): string {
   return sign(secret, 'share', shareId).slice(0, 22);
 }

@@ -80,10 +80,10 @@ const TABLE_ROWS = 500;
 
 export function printRows(stream: RowStream, isJson: boolean): AsyncIterable<string> {
   if (isJson) return json(stream);
-  return stream.of.isCsv ? csv(stream) : plain(stream);
+  return stream.content.isCsv ? csv(stream) : plain(stream);
 }
 
-async function* json({ of: { name, rows, summary } }: RowStream): AsyncGenerator<string> {
+async function* json({ content: { name, rows, summary } }: RowStream): AsyncGenerator<string> {
   yield `{${JSON.stringify(name)}:[`;
   let separator = '';
   for await (const row of rows) {
@@ -93,12 +93,12 @@ async function* json({ of: { name, rows, summary } }: RowStream): AsyncGenerator
   yield `],${JSON.stringify(summary()).slice(1)}\n`;
 }
 
-async function* csv({ of: { columns, rows } }: RowStream): AsyncGenerator<string> {
+async function* csv({ content: { columns, rows } }: RowStream): AsyncGenerator<string> {
   yield csvLine(columns);
   for await (const row of rows) yield csvLine(Object.values(row));
 }
 
-async function* plain({ of: { rows, summary } }: RowStream): AsyncGenerator<string> {
+async function* plain({ content: { rows, summary } }: RowStream): AsyncGenerator<string> {
   let part: object[] = [];
   for await (const row of rows) {
     part.push(row);

@@ -203,7 +203,7 @@ export async function availableNow(db: Database, accountId: string): Promise<num
   });
 }
 
-/** CTEs that take the table locks of a reservation without changing a row. */
+/** For `readiness.ts`: CTEs that take the table locks of a reservation without changing a row. */
 export const TOUCH_LEDGER = `balance_touched as (
     update ledger_balances set reserved = reserved where false),
   transfer_touched as (

@@ -9,19 +9,19 @@ export interface Question {
   inputs: { field: string; media_type: string; url: string }[];
 }
 
-/** The service responded, but not with a verdict: the message says with what. */
+/** The service responded without a verdict; the message says how. */
 export class NoVerdict extends Error {
   override name = 'NoVerdict';
-  /** Whether it refused this question, such as its picture: others may get a verdict. */
-  readonly isOfQuestion: boolean;
+  /** Whether it refused this question only, for example its picture. */
+  readonly refusesQuestion: boolean;
 
-  constructor(message: string, isOfQuestion = false) {
+  constructor(message: string, refusesQuestion = false) {
     super(message);
-    this.isOfQuestion = isOfQuestion;
+    this.refusesQuestion = refusesQuestion;
   }
 }
 
-const REFUSES_QUESTION = [400, 413, 415, 422];
+const QUESTION_STATUSES = [400, 413, 415, 422];
 
 /** @throws NoVerdict; OutboundError when no response came */
 export type Ask = (question: Question) => Promise<Judgement>;
@@ -29,8 +29,8 @@ export type Ask = (question: Question) => Promise<Judgement>;
 /** The service that moderates, as an operator configured it. */
 export interface ModerationService {
   /**
-   * `webhook`: a POST by Standard Webhooks. `moderations`: the API of `/v1/moderations` that
-   * several vendors and servers of models have.
+   * `webhook`: a POST by Standard Webhooks. `moderations`: the API `/v1/moderations` of several
+   * vendors and model servers.
    */
   kind: 'webhook' | 'moderations';
   url: string;
@@ -38,7 +38,7 @@ export interface ModerationService {
   secret: string | undefined;
   /** Sent to `/v1/moderations`; undefined: the service's default. */
   model: string | undefined;
-  /** Whether pictures are sent to `/v1/moderations`, too. */
+  /** Whether `/v1/moderations` gets pictures too. */
   sendsImages: boolean;
   timeoutSeconds: number;
 }
@@ -48,7 +48,7 @@ export interface AskDeps {
   service: ModerationService;
 }
 
-/** A longer response is not read to its end, and so is no JSON. */
+/** Longer responses are cut off, which makes them invalid JSON. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
 /** The JSON of the response to one POST. @throws NoVerdict when there is none; OutboundError */
@@ -65,7 +65,7 @@ export async function postJson(
     keptBytes: MAX_RESPONSE_BYTES,
   });
   if (status < 200 || status > 299) {
-    throw new NoVerdict(`HTTP ${status}`, REFUSES_QUESTION.includes(status));
+    throw new NoVerdict(`HTTP ${status}`, QUESTION_STATUSES.includes(status));
   }
   try {
     return JSON.parse(start);

@@ -158,7 +158,7 @@ async function answerTo(
     const { message: cause } = error;
     log.warn({ task, cause }, 'a task could not be moderated');
     // Otherwise one customer could close it for all with requests that it can't read.
-    const responds = error instanceof NoVerdict && error.isOfQuestion;
+    const responds = error instanceof NoVerdict && error.refusesQuestion;
     await observe(responds ? works : { kind: 'not_sent', cause });
     return { by: 'outage', seconds: RETRY_SECONDS };
   }

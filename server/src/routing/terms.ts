@@ -85,8 +85,8 @@ const SAVE = namedStatement(
 );
 
 /**
- * Adds terms to the earlier ones, which are kept. The cost of a job by its terms never changes: new
- * ones may begin in the past only where none held, which makes costs known that were not.
+ * Adds terms to the earlier ones, which are kept. A known cost never changes: new terms may begin
+ * in the past only where none applied.
  * @returns `too_early`: others held at the past date, so nothing was added
  */
 export async function saveTerms(

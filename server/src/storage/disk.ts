@@ -18,7 +18,7 @@ export function diskStorage(folder: string): Storage {
       const target = pathOf(objectId);
       if (!isPrepared) await sync(filePath);
       await rename(filePath, target).catch(async (error: unknown) => {
-        missing(error);
+        rethrowUnlessMissing(error);
         await makeFolder(path.dirname(target));
         await rename(filePath, target);
       });
@@ -29,7 +29,7 @@ export function diskStorage(folder: string): Storage {
       return file.createReadStream(range && { start: range.first, end: range.last });
     },
     async sizeOf(objectId) {
-      return (await stat(pathOf(objectId)).catch(missing))?.size;
+      return (await stat(pathOf(objectId)).catch(rethrowUnlessMissing))?.size;
     },
     async delete(objectId) {
       await rm(pathOf(objectId), { force: true });
@@ -41,13 +41,13 @@ async function openFile(filePath: string, objectId: string): Promise<FileHandle>
   try {
     return await open(filePath, 'r');
   } catch (error) {
-    missing(error);
+    rethrowUnlessMissing(error);
     throw new ObjectMissing(objectId, { cause: error });
   }
 }
 
-/** @throws the error, unless it says that there is no such file */
-function missing(error: unknown): undefined {
+/** Swallows ENOENT only. */
+function rethrowUnlessMissing(error: unknown): undefined {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
   throw error;
 }

@@ -56,7 +56,7 @@ export function startWebhooks(deps: DeliverDeps, signal: AbortSignal) {
       if (pace.isBehind()) return;
       for (const endpoint of await claimEndpoints(deps.db, free)) {
         const leave = slots.take(endpoint);
-        const turn = takeTurns({ ...deps, pace }, endpoint, signal).finally(() => {
+        const turn = runTurn({ ...deps, pace }, endpoint, signal).finally(() => {
           leave();
           turns.delete(turn);
         });
@@ -70,7 +70,7 @@ export function startWebhooks(deps: DeliverDeps, signal: AbortSignal) {
 }
 
 /** After an internal error the lease is left to expire, so that nothing repeats at once. */
-async function takeTurns(deps: PacedDeps, endpoint: LeasedEndpoint, signal: AbortSignal) {
+async function runTurn(deps: PacedDeps, endpoint: LeasedEndpoint, signal: AbortSignal) {
   await deliverDue(deps, endpoint, signal).catch((error: unknown) => {
     if (signal.aborted) return;
     deps.log.warn({ err: error, webhook: endpoint.id }, 'deliveries of a webhook failed');
@@ -134,14 +134,14 @@ async function attempt(
   const startedAt = performance.now();
   const result = await send(deps, endpoint, delivery, body).catch(failed);
   const durationMs = Math.round(performance.now() - startedAt);
-  const made = { delivery, startedAt, durationMs, ...result };
-  const outcome = isDelivered(made)
+  const tried = { delivery, startedAt, durationMs, ...result };
+  const outcome = isDelivered(tried)
     ? 'delivered'
     : result.status === null
       ? 'unreachable'
       : 'refused';
   report('webhook', { outcome, seconds: durationMs / 1000 });
-  return made;
+  return tried;
 }
 
 type Result = Pick<DeliveryAttempt, 'status' | 'cause' | 'response'>;

@@ -55,9 +55,9 @@ export interface ArchiveDeps {
  */
 export async function archive(deps: ArchiveDeps, task: Task): Promise<StepResult> {
   try {
-    return await deps.scratch.withFiles((newPath) => archiveThrough(newPath, deps, task));
+    return await deps.scratch.withFiles((newPath) => archiveFiles(newPath, deps, task));
   } catch (error) {
-    if (error instanceof OutputBlocked) return moveNow(deps.db, task, blocked());
+    if (error instanceof OutputBlocked) return moveNow(deps.db, task, failBlocked());
     if (error instanceof OutputGone || error instanceof NotSigned) {
       return hold(deps, task, error.message);
     }
@@ -67,7 +67,7 @@ export async function archive(deps: ArchiveDeps, task: Task): Promise<StepResult
   }
 }
 
-async function archiveThrough(
+async function archiveFiles(
   newPath: (name: string) => string,
   deps: ArchiveDeps,
   task: Task,
@@ -78,15 +78,15 @@ async function archiveThrough(
   const bytes = await provider.openOutput(task.provider_output ?? {});
   const digest = createHash('sha256');
   const sizeBytes = await writeStream(bytes, filePath, (part) => digest.update(part));
-  const isPrepared = !deps.credentials; // a signed file will be another one
+  const isPrepared = !deps.credentials; // signing makes another file
   const preparing = (isPrepared && storage.prepare?.(filePath)) || Promise.resolve();
   const [checked] = await together(check(deps, task, filePath), preparing);
   if (checked.kind === 'refused') return hold(deps, task, checked.explanation);
-  if (checked.kind === 'stopped') throw new Error('a decode without rules was stopped');
+  if (checked.kind === 'stopped') throw new Error('an output has no rules, but its decode stopped');
   const { facts, poster } = checked;
   const differences = outputDifferences(expectationOf(task), facts);
   if (provider.capabilities.exactOutput && differences.length > 0) {
-    return moveNow(deps.db, task, notExact(differences));
+    return moveNow(deps.db, task, failInexact(differences));
   }
   const fetched = { filePath, sizeBytes, sha256: digest.digest('hex') };
   const signed = await addCredentials(deps, task, { ...fetched, signedPath: newPath('signed') });
@@ -96,7 +96,7 @@ async function archiveThrough(
   const video = { ...file, sourceSha256, role: 'output', mediaType, isPrepared } as const;
   const drawn = poster && (await writePoster(newPath('poster'), poster));
   return withOutputs(deps, task.id, drawn ? [video, drawn] : [video], async (put, isBlocked) => {
-    // The same test video is made for many customers.
+    // Many customers get the same test video.
     if (isBlocked && !provider.capabilities.repeatsOutputs) throw new OutputBlocked();
     const [outputObjectId, posterId] = await together(
       put(video),
@@ -209,7 +209,7 @@ async function hold(deps: ArchiveDeps, task: Task, reason: string): Promise<'pos
   return 'postponed';
 }
 
-function notExact(differences: string[]): Move {
+function failInexact(differences: string[]): Move {
   const message = 'The video of the provider is not as requested. The credits are refunded.';
   const error = { code: 'provider_failed', message } as const;
   return { to: 'failed', changes: { error, providerBilled: false }, cause: { differences } };
@@ -220,7 +220,7 @@ class OutputBlocked extends Error {
   override name = 'OutputBlocked';
 }
 
-function blocked(): Move {
+function failBlocked(): Move {
   const message = 'This video was removed from this service before. The credits are refunded.';
   const error = { code: 'content_refused', message } as const;
   const cause = { output: 'an operator took the same bytes down' };

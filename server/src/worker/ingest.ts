@@ -138,8 +138,8 @@ function copyInput(deps: IngestDeps, copy: Copy): Promise<TaskInput> {
     const sha256 = await fetchTo(filePath, deps, copy);
     const { account_id: accountId } = task;
     const rules = referenceRules(input.declaredSeconds);
-    const turn = { accountId, source: accountId, rules, signal };
-    const facts = factsOf(input, await deps.measurer.measure(filePath, input.kind, turn));
+    const options = { accountId, source: accountId, rules, signal };
+    const facts = factsOf(input, await deps.measurer.measure(filePath, input.kind, options));
     const mediaType = facts.mediaType;
     signal.throwIfAborted();
     const flawless = await copyWithoutFlaws(filePath, facts);
@@ -262,6 +262,6 @@ function describe(input: RequestedInput, facts: MediaFacts, objectId: string): T
 function chooseRatio(task: Task, inputs: TaskInput[]): AspectRatio {
   if (task.request.aspect_ratio !== 'adaptive') return task.request.aspect_ratio;
   const isVideo = (input: TaskInput) => input.role === 'reference_video';
-  const model = inputs.find((input) => !isVideo(input)) ?? inputs.find(isVideo);
-  return model ? nearestAspectRatio(model.width, model.height) : '16:9';
+  const file = inputs.find((input) => !isVideo(input)) ?? inputs.find(isVideo);
+  return file ? nearestAspectRatio(file.width, file.height) : '16:9';
 }

@@ -9,7 +9,7 @@ export interface Review {
   mode: string;
   prompt: string;
   credits: number;
-  /** What wants the review, and why. */
+  /** Who asked for the review, and why. */
   source: string;
   reason: string | null;
   in_review_since: Date;
@@ -20,7 +20,7 @@ export interface Review {
 
 /**
  * A page of the tasks in review, longest waiting first.
- * @param after the last one before it, which may have been decided since
+ * @param after the last task of the previous page, which may have been decided since
  */
 export const listReviews = query<[after: string | null, limit: number], Review>(
   'operator_reviews',

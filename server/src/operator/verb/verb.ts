@@ -126,9 +126,9 @@ interface Rows {
 
 /** A result with many rows, read and printed as a stream, and the summary that follows them. */
 export class RowStream {
-  readonly of: Rows;
+  readonly content: Rows;
 
-  constructor(of: Rows) {
-    this.of = of;
+  constructor(content: Rows) {
+    this.content = content;
   }
 }

@@ -33,7 +33,7 @@ const setTerms = (line: string) => run(`terms set ${line}`, '--reason', 'invoice
 async function listCosts(options: string): Promise<Costs[]> {
   const result = await run(`costs list ${options}`);
   assert.ok(result instanceof RowStream);
-  return (await Array.fromAsync(result.of.rows)) as Costs[];
+  return (await Array.fromAsync(result.content.rows)) as Costs[];
 }
 
 interface Ended {

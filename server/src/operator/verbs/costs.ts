@@ -154,7 +154,7 @@ export const COSTS = {
       });
     },
     runOnConsole: async (run): Promise<Costs[]> => {
-      return (await Array.fromAsync((await run()).of.rows)) as Costs[];
+      return (await Array.fromAsync((await run()).content.rows)) as Costs[];
     },
   }),
 };

@@ -127,6 +127,6 @@ export const REPORTS = {
         summary: () => ({ time_zone: 'UTC' }),
       });
     },
-    runOnConsole: async (run) => Array.fromAsync((await run()).of.rows),
+    runOnConsole: async (run) => Array.fromAsync((await run()).content.rows),
   }),
 };

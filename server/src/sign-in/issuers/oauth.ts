@@ -45,7 +45,7 @@ export interface OauthServer {
   server: OAuth.AuthorizationServer;
 }
 
-/** Allows plain http if the URL has it, which the configuration takes only for this machine. */
+/** Allows plain http if the issuer's URL has it: the configuration accepts that for loopback only. */
 export function optionsOf(oauth: typeof OAuth, issuer: string) {
   return {
     [oauth.customFetch]: (url: string, sent: OAuth.CustomFetchOptions<string, unknown>) => {
@@ -58,7 +58,7 @@ export function optionsOf(oauth: typeof OAuth, issuer: string) {
 
 interface OauthIssuer {
   identifier: string;
-  /** Imports oauth4webapi with the first sign-in. */
+  /** Imports oauth4webapi at the first sign-in. */
   open(): Promise<OauthServer>;
   /** The scope, and what else the issuer wants in its authorization URL. */
   queryOf(start: SignInStart): Record<string, string>;

@@ -20,8 +20,8 @@ export const allCertificates = query<[], { fingerprint: string; chain: string }>
   'select fingerprint, chain from signing_certificates order by created_at',
 );
 
-// `made` numbers the certificates that were made here; null: given by the operator. It is unique: of
-// two processes that make one, the first one counts.
+// `made` numbers the certificates that the service made; null: the operator's. It is unique: if two
+// processes make one, the first counts.
 const INSERT = statement(
   'certificate_insert',
   `insert into signing_certificates (fingerprint, chain, private_key, made, expires_at)
@@ -53,7 +53,7 @@ export const CERTIFICATE_SECONDS = 600;
 
 async function readOrMake(db: Database, now: Date): Promise<SigningCertificate> {
   const made = await readMade(db);
-  // One that was made while a clock was ahead may not have begun.
+  // One that was made while a clock was ahead may not be valid yet.
   const fit = made.find(({ chain, expires_at: end }) => {
     const [own] = certificatesIn(chain);
     return own && own.validFromDate <= now && end > inYears(now, REPLACED_YEARS);

@@ -19,7 +19,7 @@ const ADD = namedStatement(
 
 /**
  * Stores a mail. A worker sends it after the commit, at least once, even if this process dies.
- * @param mail.accountId of its reader, or the id of a report for its reporter
+ * @param mail.accountId the account of its reader, or a report, which is read by its reporter
  */
 export async function mailOwner(
   tx: Transaction,

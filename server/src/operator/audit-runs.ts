@@ -19,7 +19,7 @@ export interface AuditRun {
   failure: string | null;
 }
 
-const BEAT_SECONDS = 5;
+const HEARTBEAT_SECONDS = 5;
 const MAX_PROBLEMS = 100;
 
 const END_DEAD = statement(
@@ -33,7 +33,7 @@ const BEGIN = statement(
   'insert into audit_runs (actor) values ($1) on conflict do nothing returning id',
 );
 
-const BEAT = statement(
+const HEARTBEAT = statement(
   'audit_run_beat',
   'update audit_runs set seen_at = clock_now() where id = $1 and ended_at is null',
 );
@@ -61,14 +61,14 @@ export async function startAudit(
 }
 
 async function run({ db, log }: { db: Database; log: Log }, id: number): Promise<void> {
-  const beating = new AbortController();
-  const options = { name: 'the mark of a running audit', log, signal: beating.signal };
-  startInterval(BEAT_SECONDS, options, () => db.query(BEAT, [id]));
+  const heartbeat = new AbortController();
+  const options = { name: 'the heartbeat of an audit', log, signal: heartbeat.signal };
+  startInterval(HEARTBEAT_SECONDS, options, () => db.query(HEARTBEAT, [id]));
   const result = await audit(db).then(valuesOf, (error: Error) => {
     log.error({ err: error }, 'an audit could not be finished');
     return { found: null, problems: null, failure: error.message };
   });
-  beating.abort();
+  heartbeat.abort();
   await db.query(END, END.values({ id, ...result })).catch((err) => {
     log.error({ err }, 'the result of an audit could not be written');
   });

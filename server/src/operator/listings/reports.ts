@@ -16,7 +16,7 @@ interface ReportListing {
 
 const COLUMNS = 'r.id, r.reason, r.state, r.created_at, r.decided_at, r.task_id';
 
-/** A page of the reports in a state, oldest first. @param after the last one before it */
+/** A page of the reports in a state, oldest first. @param after the previous page's last id */
 export const listReports = query<
   [after: string | null, limit: number, state: ReportState],
   ReportListing

@@ -6,7 +6,7 @@ import { measureDisk } from '../../storage/free-space.ts';
 import { runningConnections } from '../../worker/live-workers.ts';
 import { type Check, toDo } from './set-up.ts';
 
-/** Sign-in with passkeys, Stripe's signatures and certificates bear seconds, not minutes. */
+/** Sign-in with passkeys, Stripe's signatures and certificates tolerate seconds, not minutes. */
 const MAX_CLOCK_SECONDS = 2;
 
 const readVersion = queryValue<[], string>(

@@ -16,13 +16,13 @@ const PERMISSIONS = 'See docs/operators/billing.md#permissions-of-a-restricted-k
 const WEBHOOK = 'See docs/operators/billing.md#connect-stripe.';
 
 export const STRIPE_CHECKS: Check[] = [
-  selling('Stripe key', PERMISSIONS, async (stripe, { secretKey }) => {
+  stripeCheck('Stripe key', PERMISSIONS, async (stripe, { secretKey }) => {
     const missing = await missingPermissions(stripe);
     if (missing.length > 0) return toDo(`it lacks permissions: ${missing.join(', ')}`);
     if (/_live_/.test(secretKey)) return 'a live key with all permissions';
     return notChecked('a key of test mode: nobody pays', 'Set the key of live mode.');
   }),
-  selling('Stripe webhook', WEBHOOK, async (stripe, _, { publicUrl }) => {
+  stripeCheck('Stripe webhook', WEBHOOK, async (stripe, _, { publicUrl }) => {
     const wanted = `${publicUrl}/webhooks/stripe`;
     const endpoints = await endpointsAt(stripe);
     if (!endpoints) {
@@ -35,15 +35,15 @@ export const STRIPE_CHECKS: Check[] = [
     if (missing.length === 0) return `${wanted} gets all events`;
     return toDo(`it does not get ${missing.join(', ')}`, 'Add them in the dashboard of Stripe.');
   }),
-  selling('Stripe events', WEBHOOK, async (_stripe, _, { db }) => {
+  stripeCheck('Stripe events', WEBHOOK, async (_stripe, _, { db }) => {
     const latest = await latestStripeEvent(db);
-    if (latest) return `the last one came at ${latest.toISOString()}, rightly signed`;
+    if (latest) return `the last one came at ${latest.toISOString()} with a valid signature`;
     const todo =
       'Buy a pack, or send a test event from the dashboard: it shows whether ' +
       'STRIPE_WEBHOOK_SECRET is right.';
     return notChecked('none has come yet', todo);
   }),
-  selling('packs and plans', 'Start the service.', async (_stripe, _, { db }) => {
+  stripeCheck('packs and plans', 'Start the service.', async (_stripe, _, { db }) => {
     const kinds = await Promise.all([listOffers(db, 'pack', true), listOffers(db, 'plan', true)]);
     const names = kinds.flat().map(({ name }) => name);
     if (names.length > 0) return names.join(', ');
@@ -52,7 +52,7 @@ export const STRIPE_CHECKS: Check[] = [
 ];
 
 /** A check that needs Stripe. */
-function selling(
+function stripeCheck(
   name: string,
   todo: string,
   work: (

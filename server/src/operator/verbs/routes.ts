@@ -43,10 +43,10 @@ export const CONNECTIONS = {
       ]);
       const names = new Set([...known, ...unserved].map(({ provider }) => provider));
       return Array.from(names, (connection) => {
-        const isIt = ({ provider }: { provider: string }) => provider === connection;
-        const { state, reason, waiting_tasks } = known.find(isIt) ?? UNKNOWN;
+        const isSame = ({ provider }: { provider: string }) => provider === connection;
+        const { state, reason, waiting_tasks } = known.find(isSame) ?? UNKNOWN;
         const shown = { connection, is_running: running.includes(connection), state, reason };
-        return { ...shown, waiting_tasks, unserved_tasks: unserved.find(isIt)?.tasks ?? 0 };
+        return { ...shown, waiting_tasks, unserved_tasks: unserved.find(isSame)?.tasks ?? 0 };
       });
     },
   }),

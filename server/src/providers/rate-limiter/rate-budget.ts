@@ -7,9 +7,8 @@ export interface RateBudget {
   callsPerSecond: number;
 }
 
-// If the newest turn was taken in the future, the clock was set back since then: the queue of turns
-// is as long as it was at that moment. A queue may be long, so its length doesn't show that the
-// clock was set back.
+// If the newest turn was taken in the future, the clock was set back since: the queue of turns is
+// then as long as it was when that turn was taken. (Its length proves nothing: queues may be long.)
 const BEGIN = `case when t.taken_at > clock_now()
        then clock_now() + greatest(t.next_free - t.taken_at, interval '0')
        else greatest(t.next_free, clock_now()) end`;

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
+import { closeServer, listenOn } from '../../../simulators/kit/http-server.ts';
 import { startSimulator } from '../../../simulators/kit/process.ts';
+import { makeCertificate } from '../../src/credentials/make-certificate.ts';
 import { UsageError } from '../../src/kernel/errors.ts';
+import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { decideReview } from '../../src/moderation/review.ts';
 import { reconcile } from '../../src/operator/reconcile.ts';
 import type { ApiResponse } from '../client.ts';
@@ -13,6 +21,7 @@ import {
   assertTidyObjects,
   tasksOfKey,
 } from '../service/end-state.ts';
+import { startServiceProcess } from '../service/service-process.ts';
 import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
@@ -167,6 +176,66 @@ function reviewed(fixture: CrashFixture, moderator: Moderator): Story {
 
 type Moderator = Awaited<ReturnType<typeof startModeratingService>>;
 
+/** A service that has the signing key, and what a service of the fixture needs for it. */
+async function startSigningService(folder: string) {
+  const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { chain } = makeCertificate(
+    new Date(Date.now() - DAY_MS),
+    new Date(Date.now() + DAY_MS),
+    keys,
+  );
+  const file = path.join(folder, 'chain.pem');
+  await mkdir(folder, { recursive: true });
+  await writeFile(file, chain);
+  let step = (_moment: 'asked' | 'answered') => {};
+  const server = createServer(async (request, response) => {
+    const bytes = await buffer(request);
+    const signature = sign('sha256', bytes, { key: keys.privateKey, dsaEncoding: 'ieee-p1363' });
+    if (bytes.length > 100) step('asked'); // not the trial at a start
+    response.end(signature, () => bytes.length > 100 && step('answered'));
+  });
+  return {
+    env: {
+      CONTENT_CREDENTIALS_CERT: file,
+      CONTENT_CREDENTIALS_SIGNER_URL: await listenOn(server),
+    },
+    onStep(next: typeof step) {
+      step = next;
+    },
+    [Symbol.asyncDispose]: () => closeServer(server),
+  };
+}
+
+const DAY_MS = 86_400_000;
+
+/** Removes what dead processes left in the scratch directory, as a service does after ten minutes. */
+async function foldersLeft(root: string): Promise<string[]> {
+  const lastYear = new Date(Date.now() - 365 * DAY_MS);
+  for (const name of await readdir(root)) await utimes(path.join(root, name), lastYear, lastYear);
+  await openScratchDirectory(root).maintain();
+  return readdir(root);
+}
+
+async function dieWhileSigning(moment: 'asked' | 'answered') {
+  await using fixture = await openCrashFixture('text-to-video');
+  await using signer = await startSigningService(fixture.dataDir);
+  const env = { ...fixture.env, ...signer.env };
+  const story = purchase(fixture, apiBuyer);
+  await using service = await startServiceProcess(env);
+  signer.onStep((now) => now === moment && service.process.kill('SIGKILL'));
+  await story.prepare?.(service.url);
+  const response = await story.act(service.url).catch(() => undefined);
+  await until(async () => service.process.signalCode === 'SIGKILL');
+  const scratch = path.join(fixture.dataDir, 'scratch');
+  const left = await readdir(scratch, { recursive: true });
+  assert.ok(left.some((name) => name.endsWith('-output')));
+  await fixture.expireLeases();
+  await using next = await startServiceProcess(env);
+  await story.check(next.url, response);
+  await next.kill('SIGTERM');
+  assert.equal((await foldersLeft(scratch)).length, 1, 'that of the sweep itself');
+}
+
 const skipUnless = (isSampled: boolean) => !isSampled && unlessLong;
 
 describe('a service killed at any point of a request', { concurrency: 2 }, () => {
@@ -232,6 +301,12 @@ describe('a service killed at any point of a request', { concurrency: 2 }, () =>
     const open = async () => reviewed(fixture, moderator);
     await crashAtManyPoints(t, fixture, { leastPoints: 40, open });
   });
+  for (const [i, moment] of (['asked', 'answered'] as const).entries()) {
+    const skip = skipUnless(seed % 8 === 4 + i);
+    test(`makes one video and charges it once, when its signer was ${moment}`, { skip }, () =>
+      dieWhileSigning(moment),
+    );
+  }
   for (const [i, { title, leastPoints, hasBucket, open }] of CUSTOMER_LIVES.entries()) {
     const skip = skipUnless(seed % 2 === 1 && (seed >> 1) % CUSTOMER_LIVES.length === i);
     test(title, { skip }, async (t) => {

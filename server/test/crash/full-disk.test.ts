@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { onReport } from '../../src/telemetry/reports.ts';
@@ -17,7 +18,10 @@ const CREDITS = 60;
 const folder = await temporaryFolder();
 const disk = await mountSmallDisk(path.join(folder.path, 'data'), DISK_BYTES);
 const skip = disk.excuse ?? false;
-const fixture = skip === false ? await openMediaFixture({ dataDir: disk.path }) : undefined;
+const fixture =
+  skip === false
+    ? await openMediaFixture({ dataDir: disk.path, environment: { CONTENT_CREDENTIALS: 'on' } })
+    : undefined;
 after(async () => {
   await fixture?.close().finally(() => disk[Symbol.asyncDispose]());
   await folder[Symbol.asyncDispose]();
@@ -92,9 +96,11 @@ longTest(INPUTS, { skip }, async () => {
   await assertCompletes(await customer.create({ ...FRAMES, image_url }, key));
 });
 
-for (const [what, isArchiving, full] of [
-  ['output', true, "select from tasks where phase = 'archiving' and internal_failures > 0"],
-  ['render', false, 'select from local_jobs where renders > 0'],
+const FAILED = "select from tasks where phase = 'archiving' and internal_failures > 0";
+for (const [what, copies, full] of [
+  ['output', 0, FAILED],
+  ['signed copy of the output', 1, FAILED],
+  ['render', undefined, 'select from local_jobs where renders > 0'],
 ] as const) {
   longTest(
     `a disk too full for the ${what}: the task waits and loses nothing`,
@@ -106,15 +112,24 @@ for (const [what, isArchiving, full] of [
       const { status, body } = await customer.create({ ...FRAMES, mode: 'text-to-video' });
       assert.equal(status, 202);
       let freeDisk = async () => {};
-      const fill = async () => {
-        freeDisk = await disk.fill();
+      const fill = async (leftBytes = 0) => {
+        freeDisk = await disk.fill(leftBytes);
       };
-      await (isArchiving ? betweenRenderAndArchive(fixture, body.id, fill) : fill());
+      const signings: string[] = [];
+      const forget = onReport('signing', ({ outcome }) => signings.push(outcome));
+      const leaveRoom = async (render: string) => {
+        const { size } = await stat(render);
+        await fill(copies === 0 ? 0 : size + 4096);
+      };
+      await (copies === undefined ? fill() : betweenRenderAndArchive(fixture, body.id, leaveRoom));
       await until(async () => (await sql(db, full)).length > 0);
+      assert.deepEqual(signings.slice(0, 1), copies === 1 ? ['failed'] : []);
       assert.equal((await customer.task(body.id)).body.status, 'processing');
       await freeDisk();
       const { phase } = await fixture.settled(body.id);
       assert.equal(phase, 'completed');
+      forget();
+      await until(fixture.storedFiles, (names) => names.every((name) => name.startsWith('obj_')));
     },
   );
 }

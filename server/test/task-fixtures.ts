@@ -10,7 +10,7 @@ import { type CreateDeps, type Created, taskCreator } from '../src/tasks/create/
 import type { Binding, CheckedRequest } from '../src/tasks/create/new-task.ts';
 import { UNLEASED } from '../src/tasks/lease.ts';
 import { TASK_COLUMNS, type Task } from '../src/tasks/task.ts';
-import { LEASE_SECONDS, moveNow } from '../src/tasks/transitions.ts';
+import { type Changes, LEASE_SECONDS, moveNow } from '../src/tasks/transitions.ts';
 import { openWakeUps } from '../src/tasks/wake-ups.ts';
 import type { GenerateDeps } from '../src/worker/generate.ts';
 import { type SubmitStepDeps, submitTask } from '../src/worker/submit.ts';
@@ -118,6 +118,16 @@ export async function recordAccepted(db: Database, taskId: string): Promise<void
      from tasks where id = $1`,
     [taskId],
   );
+}
+
+/** Completes a task of which nothing was submitted, without a worker. */
+export async function completeNow(db: Database, task: Task, changes: Changes): Promise<Task> {
+  await recordAccepted(db, task.id);
+  let moved = task;
+  for (const to of ['submitting', 'generating', 'archiving'] as const) {
+    moved = await moveNow(db, moved, { to });
+  }
+  return moveNow(db, moved, { to: 'completed', changes });
 }
 
 /** Leases one task as a worker does; undefined when it is not due or has a lease. */

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { openTestApp, type TestCustomer } from '../../test/app.ts';
 import { assertError } from '../../test/envelope.ts';
-import { claimTask, recordAccepted, sql } from '../../test/task-fixtures.ts';
+import { completeNow, sql } from '../../test/task-fixtures.ts';
 import { audit } from '../operator/audit.ts';
-import { moveNow } from '../tasks/transitions.ts';
+import { readTask } from '../tasks/task.ts';
 import { deleteHistory } from './history.ts';
 
 const api = await openTestApp();
@@ -29,12 +29,7 @@ async function makeOld(customer: TestCustomer) {
        ('in_' || $1, $1, 'input', 'deleted', 'image/png', null)`,
     [id],
   );
-  await recordAccepted(db, id);
-  let task = await claimTask(db, id);
-  for (const to of ['submitting', 'generating', 'archiving'] as const) {
-    task = await moveNow(db, task, { to });
-  }
-  await moveNow(db, task, { to: 'completed', changes: { outputObjectId: `obj_${id}` } });
+  await completeNow(db, await readTask(db, id), { outputObjectId: `obj_${id}` });
   await sql(
     db,
     `update tasks set created_at = created_at - interval '40 days',

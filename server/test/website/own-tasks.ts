@@ -7,10 +7,10 @@ import type { Credentials, FailureCode, Task } from '../../src/tasks/task.ts';
 import { moveNow } from '../../src/tasks/transitions.ts';
 import {
   bindingFor,
+  completeNow,
   createTask,
   PRICE,
   REQUEST,
-  recordAccepted,
   requestFor,
   sql,
 } from '../task-fixtures.ts';
@@ -76,14 +76,8 @@ export function taskMaker(deps: MakerDeps) {
       const error = { code: ended, message: `It failed: ${ended}.` };
       return moveNow(db, task, { to: 'failed', changes: { error } });
     }
-    await recordAccepted(db, task.id);
     const outputObjectId = await store(task.id, 'output', video);
-    let moved = task;
-    for (const to of ['submitting', 'generating', 'archiving'] as const) {
-      moved = await moveNow(db, moved, { to });
-    }
-    const changes = { outputObjectId, outputFacts: FACTS };
-    return moveNow(db, moved, { to: 'completed', changes });
+    return completeNow(db, task, { outputObjectId, outputFacts: FACTS });
   };
   return async (accountId: string, own: OwnTask = {}): Promise<string> => {
     const { prompt = REQUEST.prompt, model = REQUEST.model, surface = 'api' } = own;

@@ -95,14 +95,17 @@ async function setUpOf(env: Record<string, string | undefined> = {}, over: Parti
   return { ...setUp, ca, resolve, ...over };
 }
 
-const endpoint = { status: 'enabled', enabled_events: ['*'] };
+function setEndpoint(change: object = {}) {
+  const endpoint = { status: 'enabled', enabled_events: ['*'], ...change };
+  stripe.stateOf('rk_live_1').webhookEndpoints = [
+    { url: `${proxy.url}/webhooks/stripe`, ...endpoint },
+  ];
+}
 
 /** Everything that a new server has to get first. */
 async function makeReady() {
   await reportAlive(db, { id: 'worker', providers: ['ark'], ingestSlots: 1 });
-  stripe.stateOf('rk_live_1').webhookEndpoints = [
-    { ...endpoint, url: `${proxy.url}/webhooks/stripe` },
-  ];
+  setEndpoint();
   const event = { id: 'evt_1', type: 'product.created' };
   await recordStripeEvent(db, event as Parameters<typeof recordStripeEvent>[1]);
 }
@@ -167,109 +170,75 @@ test('a link that is forged, of another purpose or expired brings nothing', asyn
   assert.equal(await ask(Object.fromEntries(old)), 410);
 });
 
-type Broken = [
-  check: string,
-  found: RegExp,
-  env?: object,
-  breaks?: (() => unknown) | undefined,
-  over?: Partial<SetUp>,
-];
+interface Broken extends Partial<SetUp> {
+  env?: Record<string, string | undefined>;
+  breaks?: () => unknown;
+}
 
 const CLOSED = 'http://127.0.0.1:1';
 
-const BROKEN: Broken[] = [
-  ['database', /DATABASE_VOLATILE/, { DATABASE_VOLATILE: 'yes' }],
-  ['connections to the database', /needs at most 1\d{3} of/, { DATABASE_CONNECTIONS: '1000' }],
-  ['disk', /ENOTDIR|ENOENT/, { DATA_DIR: '/dev/null/x' }],
-  ['worker', /none runs with PROVIDER=local/, { PROVIDER: 'local' }],
-  ['PUBLIC_URL', /is not https/, { PUBLIC_URL: website.url }],
+const blocking = (blocks: string) => ({ breaks: () => Object.assign(proxy.state, { blocks }) });
+
+const endpointWith = (change: object): Broken => ({ breaks: () => setEndpoint(change) });
+
+const faulty = (...plan: Parameters<typeof bucket.s3.faults.plan>): Broken => ({
+  breaks: () => bucket.s3.faults.plan(...plan),
+});
+
+const BROKEN: [check: string, found: RegExp, broken: Broken][] = [
+  ['database', /DATABASE_VOLATILE/, { env: { DATABASE_VOLATILE: 'yes' } }],
+  [
+    'connections to the database',
+    /needs at most 1\d{3} of/,
+    { env: { DATABASE_CONNECTIONS: '1000' } },
+  ],
+  ['disk', /ENOTDIR|ENOENT/, { env: { DATA_DIR: '/dev/null/x' } }],
+  ['worker', /none runs with PROVIDER=local/, { env: { PROVIDER: 'local' } }],
+  ['PUBLIC_URL', /is not https/, { env: { PUBLIC_URL: website.url } }],
   [
     'DNS of PUBLIC_URL',
     /127\.0\.0\.1/,
-    {},
-    undefined,
     { resolve: async () => [{ address: '127.0.0.1', family: 4 }] },
   ],
-  ['certificate of PUBLIC_URL', /self-signed|unable to verify/, {}, undefined, { ca: undefined }],
-  [
-    'certificate of PUBLIC_URL',
-    /valid until 2124/,
-    {},
-    undefined,
-    { now: () => Date.UTC(2124, 0) },
-  ],
-  [
-    'service at PUBLIC_URL',
-    /something else responds \(HTTP 403\)/,
-    {},
-    () => {
-      proxy.state.blocks = '/console';
-    },
-  ],
-  ['service at PUBLIC_URL', /ECONNREFUSED/, { PUBLIC_URL: 'https://localhost:1' }],
-  [
-    'callbacks',
-    /POST to \/callbacks/,
-    {},
-    () => {
-      proxy.state.blocks = '/callbacks';
-    },
-  ],
-  [
-    'callbacks',
-    /POST to \/webhooks\/stripe/,
-    {},
-    () => {
-      proxy.state.blocks = '/webhooks';
-    },
-  ],
-  ['storage', /videos/, {}, () => bucket.s3.faults.plan({ kind: 'denied', times: 50 })],
-  [
-    'storage',
-    /Checksum mismatch/,
-    {},
-    () => bucket.s3.faults.plan({ kind: 'altered', method: 'GET' }),
-  ],
-  ['mail', /only in the log/, { SMTP_URL: undefined }],
-  ['mail', /ECONNREFUSED/, { SMTP_URL: 'smtp://127.0.0.1:1' }],
-  ['mail', /not taken/, {}, () => mail.behave('refuse'), { mailTo: 'ada@example.com' }],
-  ['operators', /nobody/, { ADMIN_EMAILS: undefined }],
+  ['certificate of PUBLIC_URL', /self-signed|unable to verify/, { ca: undefined }],
+  ['certificate of PUBLIC_URL', /valid until 2124/, { now: () => Date.UTC(2124, 0) }],
+  ['service at PUBLIC_URL', /something else responds \(HTTP 403\)/, blocking('/console')],
+  ['service at PUBLIC_URL', /ECONNREFUSED/, { env: { PUBLIC_URL: 'https://localhost:1' } }],
+  ['callbacks', /POST to \/callbacks/, blocking('/callbacks')],
+  ['callbacks', /POST to \/webhooks\/stripe/, blocking('/webhooks')],
+  ['storage', /videos/, faulty({ kind: 'denied', times: 50 })],
+  ['storage', /Checksum mismatch/, faulty({ kind: 'altered', method: 'GET' })],
+  ['mail', /only in the log/, { env: { SMTP_URL: undefined } }],
+  ['mail', /ECONNREFUSED/, { env: { SMTP_URL: 'smtp://127.0.0.1:1' } }],
+  ['mail', /not taken/, { breaks: () => mail.behave('refuse'), mailTo: 'ada@example.com' }],
+  ['operators', /nobody/, { env: { ADMIN_EMAILS: undefined } }],
   [
     'provider',
     /ark: .*401/,
-    {},
-    () => ark.plan({ on: 'read', faults: [{ kind: 'refuse', status: 401 }] }),
+    { breaks: () => ark.plan({ on: 'read', faults: [{ kind: 'refuse', status: 401 }] }) },
   ],
-  ['provider', /ark: No response/, { ARK_BASE_URL: CLOSED }],
-  ['provider', /test patterns/, { PROVIDER: 'local' }],
+  ['provider', /ark: No response/, { env: { ARK_BASE_URL: CLOSED } }],
+  ['provider', /test patterns/, { env: { PROVIDER: 'local' } }],
   [
     'Content Credentials',
     /the signing service: .*ECONNREFUSED/,
     {
-      CONTENT_CREDENTIALS_CERT: TEST_HOST_CERTIFICATE_FILE.pathname,
-      CONTENT_CREDENTIALS_SIGNER_URL: CLOSED,
+      env: {
+        CONTENT_CREDENTIALS_CERT: TEST_HOST_CERTIFICATE_FILE.pathname,
+        CONTENT_CREDENTIALS_SIGNER_URL: CLOSED,
+      },
     },
   ],
-  ['Stripe key', /write Prices/, {}, () => stripe.forbidden.add('POST prices')],
-  ['Stripe webhook', /no enabled endpoint/, {}, () => endpoints({ status: 'disabled' })],
-  [
-    'Stripe webhook',
-    /does not get .*charge.refunded/,
-    {},
-    () => endpoints({ enabled_events: ['invoice.paid'] }),
-  ],
-  ['Stripe key', /ECONNREFUSED|connection/i, { STRIPE_BASE_URL: CLOSED }],
+  ['Stripe key', /write Prices/, { breaks: () => stripe.forbidden.add('POST prices') }],
+  ['Stripe webhook', /no enabled endpoint/, endpointWith({ status: 'disabled' })],
+  ['Stripe webhook', /charge.refunded/, endpointWith({ enabled_events: ['invoice.paid'] })],
+  ['Stripe key', /ECONNREFUSED|connection/i, { env: { STRIPE_BASE_URL: CLOSED } }],
 ];
-
-function endpoints(change: object) {
-  const url = `${proxy.url}/webhooks/stripe`;
-  stripe.stateOf('rk_live_1').webhookEndpoints = [{ ...endpoint, url, ...change }];
-}
 
 test('each thing that is broken is found, with what to do', async () => {
   await makeReady();
-  for (const [check, found, env, breaks, over] of BROKEN) {
-    const setUp = await setUpOf(env as Record<string, string>, over);
+  for (const [check, found, { env, breaks, ...over }] of BROKEN) {
+    const setUp = await setUpOf(env, over);
     await breaks?.();
     const line = await lineOf(setUp, check);
     assert.equal(line?.state, 'to do', `${check}: ${line?.found}`);

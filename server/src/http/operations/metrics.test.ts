@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { jobSpecOf } from '../../../test/providers/comfyui-rig.ts';
 import {
   claimTask,
   makeHeldTask,
   makeTask,
   openTaskFixture,
   PRICE,
+  scriptedProvider,
 } from '../../../test/task-fixtures.ts';
 import { VERSION } from '../../kernel/version.ts';
 import { reconcile } from '../../operator/reconcile.ts';
-import { instrumentedStorage } from '../../storage/open-storage.ts';
-import { ObjectMissing } from '../../storage/storage.ts';
+import { instrumented } from '../../providers/instrumented.ts';
+import { OutputGone } from '../../providers/provider.ts';
 import { Superseded } from '../../tasks/transitions.ts';
-import { report } from '../../telemetry/reports.ts';
 import { instrumentedSteps } from '../../worker/steps.ts';
 import { createMetrics } from './metrics.ts';
 
@@ -49,17 +50,26 @@ test('the metrics show the version of the process, as /healthz and --version do'
 
 test('calls to providers are counted by outcome, and callbacks by result', async () => {
   const metrics = createMetrics(fixture.db);
-  const call = { provider: 'ark', call: 'submit', seconds: 0.2, outcome: 'unknown' } as const;
-  report('call', call);
-  report('call', call);
+  const failure = new Error('no response');
+  const provider = instrumented(
+    scriptedProvider({
+      submit: async () => ({ kind: 'rejected', fault: 'busy', cause: '429' }),
+      read: () => Promise.reject(failure),
+      openOutput: () => Promise.reject(new OutputGone('expired')),
+    }),
+  );
+  for (const spec of [jobSpecOf(), jobSpecOf()]) await provider.submit(spec, () => true);
+  await assert.rejects(provider.read('job'), failure);
+  await assert.rejects(provider.openOutput({}), OutputGone);
   metrics.countCallback('ark', 'forged');
   const shown = await scrape(metrics);
-  const calls = 'framewright_provider_calls_total{provider="ark",call="submit",outcome="unknown"}';
-  assert.equal(shown.get(calls), 2);
-  assert.equal(
-    shown.get('framewright_provider_call_seconds_count{provider="ark",call="submit"}'),
-    2,
-  );
+  const calls = (call: string, outcome: string) =>
+    shown.get(
+      `framewright_provider_calls_total{provider="scripted",call="${call}",outcome="${outcome}"}`,
+    );
+  assert.equal(calls('submit', 'rejected_busy'), 2);
+  assert.equal(calls('read', 'error'), 1);
+  assert.equal(calls('open_output', 'gone'), 1);
   assert.equal(shown.get('framewright_callbacks_total{provider="ark",result="forged"}'), 1);
 });
 
@@ -98,30 +108,5 @@ test('steps, moves and credits are counted by result', async () => {
   assert.equal(shown.get('framewright_phase_seconds_count{phase="reserved"}'), 2);
   assert.equal(shown.get('framewright_task_seconds_sum{outcome="failed"}'), 5);
   assert.equal(shown.get('framewright_moved_credits_total{movement="refund"}'), PRICE.credits);
-  await metrics.app.close();
-});
-
-test('operations of the storage are counted by outcome', async () => {
-  const metrics = createMetrics(fixture.db);
-  const storage = instrumentedStorage({
-    put: async () => {},
-    open: () => Promise.reject(new ObjectMissing('object_1')),
-    sizeOf: async () => undefined,
-    delete: () => Promise.reject(new Error('read-only file system')),
-  });
-  await storage.put('object_1', '/file');
-  await assert.rejects(storage.open('object_1'));
-  await assert.rejects(storage.delete('object_1'));
-  const shown = await scrape(metrics);
-  for (const [operation, outcome] of [
-    ['put', 'done'],
-    ['open', 'missing'],
-    ['delete', 'error'],
-  ]) {
-    const labels = `operation="${operation}",outcome="${outcome}"`;
-    assert.equal(shown.get(`framewright_storage_seconds_count{${labels}}`), 1, labels);
-  }
-  // It is there from the start: otherwise the alert would miss the first file.
-  assert.equal(shown.get('framewright_vanished_files_total{role="output"}'), 0);
   await metrics.app.close();
 });

@@ -137,7 +137,7 @@ async function render(
     return await scratch.withFolder(async (folder) => {
       const spec = await specOf(deps, job.spec, folder);
       const outputPath = path.join(folder, 'render.mp4');
-      const outcome = await renderVideo(spec, outputPath, { signal });
+      const outcome = await renderVideo(spec, outputPath, signal);
       if (outcome.kind === 'aborted') return { state: 'queued' };
       if (outcome.kind === 'failed') return endOfFailure(outcome.cause);
       return { state: 'succeeded', objectId: await keepRender(deps, outputPath, job.id) };

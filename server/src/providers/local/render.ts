@@ -8,12 +8,6 @@ export interface RenderJob {
 
 type RenderOutcome = { kind: 'rendered' } | { kind: 'failed'; cause: string } | { kind: 'aborted' };
 
-interface RenderOptions {
-  signal?: AbortSignal | undefined;
-  timeoutSeconds?: number;
-  memoryBytes?: number;
-}
-
 /** Enough for the largest video: 15 s in 4k took 13 s of CPU time. */
 const TIMEOUT_SECONDS = 600;
 /** 15 s in 4k took 300 MB; large input images and three 4k clips need more. */
@@ -27,16 +21,15 @@ const MEMORY_BYTES = 1.5 * 2 ** 30;
 export async function renderVideo(
   spec: RenderSpec,
   outputPath: string,
-  options: RenderOptions = {},
+  signal: AbortSignal,
 ): Promise<RenderOutcome> {
   const job: RenderJob = { spec, outputPath };
-  const timeoutSeconds = options.timeoutSeconds ?? TIMEOUT_SECONDS;
   const outcome = await runChild({
     script: new URL('./render-child.ts', import.meta.url),
     input: job,
-    timeoutSeconds,
-    memoryBytes: options.memoryBytes ?? MEMORY_BYTES,
-    signal: options.signal,
+    timeoutSeconds: TIMEOUT_SECONDS,
+    memoryBytes: MEMORY_BYTES,
+    signal,
   });
   switch (outcome.kind) {
     case 'completed': {
@@ -48,7 +41,7 @@ export async function renderVideo(
     case 'aborted':
       return { kind: 'aborted' };
     case 'timed_out':
-      return { kind: 'failed', cause: `not rendered within ${timeoutSeconds} s` };
+      return { kind: 'failed', cause: `not rendered within ${TIMEOUT_SECONDS} s` };
     case 'out_of_memory':
       return { kind: 'failed', cause: 'rendering took more memory than allowed' };
     case 'crashed':

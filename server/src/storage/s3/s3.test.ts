@@ -66,14 +66,6 @@ test('s3: when the clocks differ by an hour, calls are signed with the store’s
   }
 });
 
-test('s3: expired credentials fail a put, and the next one succeeds with new ones', async () => {
-  const { storage } = await opened();
-  bucket.s3.expired.add('test');
-  await assert.rejects(putBytes(storage, BYTES), { name: 'ExpiredToken' });
-  bucket.s3.expired.delete('test');
-  await putBytes(storage, BYTES);
-});
-
 /** Temporary credentials that the store knows. */
 function temporary(name: string) {
   bucket.s3.credentials.push({ accessKey: name, secretKey: name, sessionToken: `${name}+b/c=` });
@@ -127,14 +119,6 @@ test('s3: a store without conditional puts is used without them, and says so', a
     bucket.s3.setConditional(true);
   }
   assert.deepEqual(says, ['replaces']);
-});
-
-test('s3: a start without the bucket says so', async () => {
-  const settings = { ...bucket.settings, bucket: 'none' };
-  await assert.rejects(openS3Storage({ ...bucket, settings }), {
-    name: 'UsageError',
-    message: /^STORAGE_URL: can't write objects in the bucket none .*Create the bucket/,
-  });
 });
 
 test('s3: a start leaves nothing in the bucket, and asks for each permission', async () => {

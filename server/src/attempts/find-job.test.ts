@@ -86,13 +86,6 @@ for (const [what, phase, take] of [
   });
 }
 
-test('forged callbacks and unknown addresses change nothing', async () => {
-  const { held, attempt } = await makeHeldTask(fixture);
-  assert.equal(await callback(attempt, { kind: 'forged', cause: 'bad signature' }), 'forged');
-  assert.equal(await callBack(fixture, 'att_unknown', report('job-x', true)), 'no_such_path');
-  assert.equal(await phaseAfterFind(held), 'held');
-});
-
 test('a job found by likeness is adopted only if no other attempt can own it', async () => {
   const found = { kind: 'found', jobId: 'job-alike', by: 'likeness' } as const;
   await freezeClock(db, 10_000);
@@ -245,27 +238,6 @@ test('a process that has not configured the provider rejects its callback, so th
     receiveCallback(deps, { ...incoming, body: new Uint8Array() }),
     /no provider/,
   );
-});
-
-test('the evidence has counts, bytes sent and each different finding once', async () => {
-  await freezeClock(db, 0);
-  const { held, attempt } = await makeHeldTask(fixture);
-  await freezeClock(db, 1); // evidence is listed by its time
-  await findAgain(fixture, held, providerWith({}));
-  await findAgain(fixture, await readTask(db, held.id), providerWith({}));
-  await freezeClock(db, 2);
-  await callback(attempt, report(null));
-  const [one] = (await detailsOf(fixture, held.id)).attempts;
-  const evidence = one?.evidence.map((row) => {
-    const { source, finding, times } = row as { source: string; finding: object; times: number };
-    return { source, finding, times };
-  });
-  const sender = { kind: 'unknown', cause: 'timed out', bytesSent: 700 };
-  assert.deepEqual(evidence, [
-    { source: 'sender', finding: sender, times: 1 },
-    { source: 'find', finding: ABSENT, times: 2 },
-    { source: 'callback', finding: { job: null, verified: false }, times: 1 },
-  ]);
 });
 
 test('with the operator’s policy, weak absence ends a held task after its hours as an assumption, and a later job is an orphan', async () => {

@@ -121,8 +121,9 @@ const WRONG = [
 ] as const;
 
 test('a file that does not keep to the rules is refused', async (t) => {
+  const { run, write } = await openEmpty(t);
   for (const [name, text, words] of WRONG) {
-    const { run } = await openEmpty(t, { [name]: text });
+    await write(name, text);
     await assert.rejects(run(), words);
   }
 });

@@ -58,15 +58,6 @@ test('a released task can be claimed at once; a worker that lost the lease canâ€
   );
 });
 
-test('a postponed task canâ€™t be claimed before it is due', async () => {
-  const { task } = await makeTask(fixture);
-  await postpone(db, await claimTask(db, task.id), { seconds: 5 });
-  await freezeClock(db, 4.999);
-  assert.equal(await claim(db, task.id), undefined);
-  await freezeClock(db, 5);
-  assert.ok(await claim(db, task.id));
-});
-
 test('a worker that lost the lease does not postpone the task', async () => {
   const { task } = await makeTask(fixture);
   const first = await claimTask(db, task.id);

@@ -28,19 +28,6 @@ function refuse(task: Task): Promise<StepResult> {
   return db.transaction((tx) => retryOrFail(tx, task, options));
 }
 
-test('a task that was not announced fails with its refund and its key is released', async () => {
-  await freezeClock(db, 0);
-  const { task, binding } = await makeSubmittingTask(fixture);
-  await freezeClock(db, WAIT_SECONDS - 0.001);
-  const failed = await refuse(task);
-  assert.ok(failed !== 'postponed');
-  assert.deepEqual([failed.phase, failed.error_code], ['failed', 'not_accepted']);
-  assert.deepEqual((await balances(db, task.account_id)).paid, { available: 250, reserved: 0 });
-  const again = await createTask(fixture.deps, requestFor(binding));
-  assert.equal(again.kind, 'created');
-  assert.notEqual(again.task.id, task.id);
-});
-
 test('a task counts as announced when the wait of its create is over by the database’s clock', async () => {
   await freezeClock(db, 0);
   const { task } = await makeSubmittingTask(fixture);

@@ -47,16 +47,6 @@ test('a wait ends with undefined when its time is over; a wait of 0 ends at once
   assert.equal((await waiting.outcome(task.id, PATIENCE_SECONDS))?.id, task.id);
 });
 
-test('stopping ends the waits under way and all later ones', async () => {
-  const waiting = createWaiting({ db, log: quiet });
-  const { task } = await makeTask(fixture);
-  const underWay = waiting.outcome(task.id, PATIENCE_SECONDS);
-  waiting.stop();
-  assert.equal(await underWay, undefined);
-  await setPhase(task.id, 'generating');
-  assert.equal(await waiting.outcome(task.id, PATIENCE_SECONDS), undefined);
-});
-
 test('any number of waits hold no database connection', async () => {
   const narrow = openDatabase({ url: fixture.database.url, connections: 1, log: quiet });
   const waiting = createWaiting({ db: narrow, log: quiet });

@@ -6,7 +6,6 @@ import { release } from '../tasks/lease.ts';
 import type { Task } from '../tasks/task.ts';
 import { LEASE_SECONDS, moveNow, Superseded } from '../tasks/transitions.ts';
 import { claimDue, poolOf, WORKER_POOLS, type WorkerPool } from './claim.ts';
-import { createClaimRules } from './live-workers.ts';
 
 const fixture = await openTaskFixture();
 const { db } = fixture;
@@ -107,17 +106,6 @@ test('a claim passes over tasks that another claim has locked', async () => {
   assert.deepEqual(idsOf(gone), ids.sort());
 });
 
-test('workers that claim tasks to ingest at once get different tasks, in the end all of them', async () => {
-  const ids = await makeIngestTasks(20);
-  const claimed: Task[] = [];
-  for (let rounds = 0; claimed.length < ids.length && rounds < 20; rounds += 1) {
-    const claiming = Array.from({ length: 4 }, () => claims('ingest', { slots: 5 }));
-    claimed.push(...(await Promise.all(claiming)).flat());
-  }
-  assert.deepEqual(idsOf(claimed), ids.sort());
-  assert.ok(claimed.every(({ lease }) => lease === 1));
-});
-
 test('a claim takes over an expired lease, and refuses the moves of the former worker', async () => {
   await makeTasks(1);
   const [first] = await claims('submit');
@@ -185,15 +173,4 @@ test('tasks to ingest are taken from each account in turn', async () => {
   const claimed = await claims('ingest', { slots: 4, accountLimit: 6 });
   assert.deepEqual(idsOf(claimed), [...busy.slice(0, 2), ...others].sort());
   for (const task of claimed) await release(db, task);
-});
-
-test('two accounts with slow hosts leave most slots to others', async () => {
-  const rules = createClaimRules({ providers: [], ingestSlots: 32, monotonic: () => 0 });
-  const accountLimit = rules.accountLimit();
-  for (let account = 0; account < 2; account += 1) await shareAccount(await makeIngestTasks(12));
-  const slow = await claims('ingest', { slots: 32, accountLimit });
-  assert.equal(slow.length, 8);
-  const [other] = await makeIngestTasks(1);
-  const claimed = await claims('ingest', { slots: 32 - slow.length, accountLimit });
-  assert.deepEqual(idsOf(claimed), [other]);
 });

@@ -71,13 +71,6 @@ async function phaseOf(task: Task) {
 const WORKING: JobStatus = { kind: 'working' };
 const MISSING: JobStatus = { kind: 'missing' };
 
-test('a job that works within the provider’s limit is polled again', async () => {
-  const task = await generatingTask(LIMIT_SECONDS - 1);
-  assert.equal(await generate(depsThatRead(WORKING), task), 'postponed');
-  assert.equal(await phaseOf(task), 'generating');
-  assert.equal(await dueInSeconds(db, task.id), 15);
-});
-
 test('a job is read more often around the time at which such jobs end, and less before', async () => {
   const pauses: number[] = [];
   for (const seconds of [0, 20, 45, 56, 60, 70, 100]) {

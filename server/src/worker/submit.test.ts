@@ -444,11 +444,3 @@ test('a task whose provider names a job of another attempt is held', async () =>
   assert.equal(moved(await submitTask(depsWith(same), second.task)).phase, 'held');
   assert.equal(await stateOfAttempt(second.task.id), 'unknown');
 });
-
-test('the wait that a busy provider asks for is passed to the client', async () => {
-  const { task } = await makeSubmittingTask(fixture);
-  const busy = { kind: 'rejected', fault: 'busy', cause: 'queue full' } as const;
-  const outcome = { ...busy, retryAfterSeconds: 41.5 };
-  const failed = moved(await submitTask(depsWith(thatReturns(outcome)), task));
-  assert.deepEqual(failed.error_details, { retry_after_seconds: 42 });
-});

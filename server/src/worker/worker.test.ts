@@ -82,20 +82,6 @@ async function checkLeases(
   assert.equal((await readTask(fixture.db, task.id)).phase, 'generating');
 }
 
-test('when several workers run, each task is begun once', async (t) => {
-  const fixture = await openFixture(t);
-  const begun: string[] = [];
-  const run = (task: Task) => {
-    if (task.phase === 'reserved') begun.push(task.id);
-    return advance(fixture, task);
-  };
-  await startWorker(t, fixture, { run });
-  await startWorker(t, fixture, { run });
-  const made = await Promise.all(Array.from({ length: 30 }, () => makeTask(fixture)));
-  for (const { task } of made) await untilIn(fixture, task.id, 'generating');
-  assert.deepEqual(begun.sort(), made.map(({ task }) => task.id).sort());
-});
-
 test('the sweep finds tasks without a wake-up, also those that a dead worker had leased', async (t) => {
   const fixture = await openFixture(t);
   const { task } = await makeTask(fixture);

@@ -60,19 +60,6 @@ test('an added model is created, quoted, listed and described with what it offer
   assert.deepEqual(Value.Errors(schema, models), []);
 });
 
-test('a request without what the model lacks by default is a 400 with what it offers', async () => {
-  const { body } = await customer.create({ prompt: 'a kite', model: NOVA.name });
-  assert.equal(body.error.message, 'nova-1 does not offer 720p.');
-  const { charged, retry, ...details } = body.error.details;
-  assert.deepEqual(details, {
-    field: 'resolution',
-    reason: 'not_offered',
-    model: NOVA.name,
-    resolution: '720p',
-    offered: ['480p'],
-  });
-});
-
 test('from the moment of a new price, creates and quotes have it', async (t) => {
   t.after(() => (nowMs = Date.now()));
   const version = (await read('/api/v1/models')).price_version;

@@ -53,23 +53,6 @@ test('the Idempotency-Key of a cancelled task returns this task, and makes no ot
   assert.deepEqual([again.status, again.body.id, again.body.status], [200, id, 'failed']);
 });
 
-test('a task that was not submitted fails at once with its refund, and a second cancel is harmless', async () => {
-  const id = await createTask();
-  const both = await Promise.all([cancel(id), cancel(id)]);
-  for (const { status, body } of [...both, await cancel(id)]) {
-    assert.deepEqual([status, body.cancel, body.refusal], [200, 'cancelled', null]);
-    assert.deepEqual(
-      [body.task.status, body.task.error.code, body.task.credits_refunded],
-      ['failed', 'cancelled', 250],
-    );
-  }
-  const { body } = await customer.send({ url: `/api/v1/tasks/${id}/ledger` });
-  assert.deepEqual(
-    body.data.map(({ reason }: { reason: string }) => reason),
-    ['reserve', 'refund'],
-  );
-});
-
 test('a task whose provider refuses goes on, and the response says so', async () => {
   const id = await acceptedTask();
   const sent = cancel(id);
@@ -80,16 +63,6 @@ test('a task whose provider refuses goes on, and the response says so', async ()
     [200, 'refused', 'provider_cannot', 'processing'],
   );
   assert.doesNotMatch(JSON.stringify(body), /secret words/);
-});
-
-test('a task whose provider cancels its job is refunded when the job has ended', async () => {
-  const id = await acceptedTask();
-  const sent = cancel(id);
-  await providerSays(id, { kind: 'accepted' });
-  const error = { code: 'cancelled', message: 'The task was cancelled.' } as const;
-  await moveOn(id, 'failed', { error });
-  const { body } = await sent;
-  assert.deepEqual([body.cancel, body.task.credits_refunded], ['cancelled', 250]);
 });
 
 test('a task whose job was faster than its cancel stays completed', async () => {

@@ -25,17 +25,6 @@ async function moveOn(id: string, to: Phase, changes: Changes = {}): Promise<voi
   await moveNow(api.database.db, await readTask(api.database.db, id), { to, changes });
 }
 
-test('the status of a task is processing until it ends, also while it is held', async () => {
-  const id = await createTask();
-  for (const phase of ['ingesting', 'submitting', 'held', 'generating', 'archiving'] as const) {
-    await moveOn(id, phase, phase === 'held' ? { heldCause: 'acceptance' } : {});
-    const { body } = await read(id);
-    assert.deepEqual([body.status, body.output, body.error], ['processing', null, null], phase);
-    assert.deepEqual([body.credits_used, body.credits_refunded], [250, 0]);
-    assert.ok(body.updated_at >= body.created_at);
-  }
-});
-
 test('each read of a completed task returns a new delivery link', async () => {
   const id = await make(customer.accountId, { ended: 'completed' });
   const { body } = await read(id);
@@ -48,16 +37,6 @@ test('each read of a completed task returns a new delivery link', async () => {
   await api.database.setClock(0);
   assert.equal(later.pathname, url.pathname);
   assert.ok(Number(later.searchParams.get('expires')) > Number(url.searchParams.get('expires')));
-});
-
-test('a failed task has an error with code and message, and a full refund', async () => {
-  const id = await createTask();
-  const error = { code: 'provider_failed', message: 'It failed.', details: { secret: 1 } } as const;
-  await moveOn(id, 'failed', { error });
-  const { body } = await read(id);
-  assert.deepEqual([body.status, body.output], ['failed', null]);
-  assert.deepEqual(body.error, { code: 'provider_failed', message: 'It failed.' });
-  assert.deepEqual([body.credits_used, body.credits_refunded], [250, 250]);
 });
 
 /** Reads a task with this Prefer header. @returns the response, and how long it took in seconds */
@@ -85,16 +64,6 @@ test('a read that waits responds when the task has ended', async () => {
   assert.ok((first?.seconds ?? 99) < 15);
   const late = await readWaiting(id, 'wait=20');
   assert.deepEqual([late.applied, late.body], ['wait=20', first?.body], 'it had ended before');
-});
-
-test('a read whose wait is over shows the task as it is then', async () => {
-  const id = await createTask();
-  const waiting = readWaiting(id, 'wait=1');
-  await moveOn(id, 'submitting');
-  const { status, body, applied, seconds } = await waiting;
-  assert.deepEqual([status, body.status, applied], [200, 'processing', 'wait=1']);
-  assert.ok(seconds >= 0.99, `it took ${seconds} s`);
-  assert.deepEqual(body, (await read(id)).body);
 });
 
 test('a wait that is not understood is no error and no wait', async () => {
@@ -147,28 +116,6 @@ test('a key has 20 places for reads that wait; who disconnects leaves a free one
 function appliedOf(response: Response): string | null {
   return response.headers.get('preference-applied');
 }
-
-async function movements(id: string, by: TestCustomer): Promise<string[]> {
-  const { status, body } = await by.send({ url: `/api/v1/tasks/${id}/ledger` });
-  assert.equal(status, 200, JSON.stringify(body));
-  let last = '';
-  return body.data.map((movement: Record<string, string>) => {
-    assert.deepEqual(Object.keys(movement), ['created_at', 'kind', 'reason', 'credits']);
-    assert.ok((movement.created_at ?? '') >= last, 'the oldest first');
-    last = movement.created_at ?? '';
-    return `${movement.reason} ${movement.credits} ${movement.kind}`;
-  });
-}
-
-test('the ledger of a task has its reserve, and its capture or refund once it has ended', async () => {
-  const owner = await api.customer(100_000);
-  const { accountId } = owner;
-  assert.deepEqual(await movements(await make(accountId), owner), ['reserve 250 paid']);
-  const completed = await make(accountId, { ended: 'completed' });
-  assert.deepEqual(await movements(completed, owner), ['reserve 250 paid', 'capture 250 paid']);
-  const failed = await make(accountId, { ended: 'provider_failed' });
-  assert.deepEqual(await movements(failed, owner), ['reserve 250 paid', 'refund 250 paid']);
-});
 
 const TASKS = '/api/v1/tasks';
 

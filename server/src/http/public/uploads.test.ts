@@ -223,12 +223,3 @@ test('the key and its window are checked before the body is read', async () => {
   assert.equal(limited.statusCode, 429);
   late.destroy();
 });
-
-test('where files are on a disk there is no link to send them to', async () => {
-  const { visitor, authorization } = await owner();
-  const payload = { content_type: 'image/png', size_bytes: 10 };
-  const url = `${PATH}/presigned`;
-  const response = await visitor.send({ method: 'POST', url, payload, headers: { authorization } });
-  assertError(response, 'invalid_request', { reason: 'no_bucket' });
-  assert.deepEqual(await uploadRows(website, visitor), []);
-});

@@ -115,36 +115,6 @@ testBoth('two accounts may use the same key', async ({ create }) => {
   assert.notEqual(first.task.id, second.task.id);
 });
 
-testBoth('a create that the credits do not cover binds no key', async ({ create }) => {
-  const { accountId } = await makeCustomer(db, PRICE.credits - 1);
-  const key = crypto.randomUUID();
-  const attempts = Array.from({ length: 5 }, () => create(bindingFor(accountId, key)));
-  for (const outcome of await Promise.allSettled(attempts)) {
-    assert.equal(outcome.status === 'rejected' && outcome.reason.code, 'insufficient_credits');
-  }
-  assert.deepEqual(await tasksOf(accountId), []);
-  const other = bindingFor(accountId, key, 'a cheaper body');
-  const smallest = {
-    ...REQUEST,
-    model: 'video-2.0-mini',
-    resolution: '480p',
-    duration: 4,
-  } as const;
-  const cheaper = await create(other, smallest, { credits: 60, version: 1 });
-  assert.equal(cheaper.kind, 'created');
-});
-
-testBoth('a key keeps its task when the task is held', async ({ create }) => {
-  const { accountId } = await makeCustomer(db, PRICE.credits);
-  const binding = bindingFor(accountId);
-  const { task } = await create(binding);
-  const hold = `update tasks set phase = 'held', held_cause = 'acceptance' where id = $1`;
-  await sql(db, hold, [task.id]);
-  const replayed = await create(binding);
-  assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', task.id]);
-  assert.equal(replayed.task.phase, 'held');
-});
-
 testBoth(
   'a released key starts a new task for the same body and still refuses another body',
   async ({ create }) => {
@@ -196,14 +166,6 @@ testBoth('with a wait of 0 the task is announced from the start', async ({ way, 
   const atOnce = await way(deps)(requestFor(bindingFor(accountId)));
   assert.equal(waiting.task.announced_at, null);
   assert.notEqual(atOnce.task.announced_at, null);
-});
-
-testBoth('the trace context of the request is stored with the task', async ({ create }) => {
-  const { accountId } = await makeCustomer(db, 500);
-  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-  const traced = await create({ ...bindingFor(accountId), traceparent });
-  assert.equal(traced.task.traceparent, traceparent);
-  assert.equal((await create(bindingFor(accountId))).task.traceparent, null);
 });
 
 testBoth(

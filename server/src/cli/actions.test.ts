@@ -45,15 +45,3 @@ test('a change that fails leaves no record', async () => {
   await assert.rejects(does(['accounts', 'create', 'ALAN@example.com']), /already has an account/);
   assert.equal((await recorded(id)).length, 1);
 });
-
-test('a reason or a name of several lines is refused', async () => {
-  for (const [option, text] of [
-    ['--reason', 'a\nb'],
-    ['--by', 'ada\u001b[2J'],
-  ]) {
-    await assert.rejects(
-      parseCommandLine(['accounts', 'disable', 'x', option ?? '', text ?? '']),
-      /must be one line/,
-    );
-  }
-});

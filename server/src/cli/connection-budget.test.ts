@@ -29,25 +29,19 @@ async function warnedOf(changes: Partial<Settings>): Promise<number | undefined>
   return lines[0] === undefined ? undefined : JSON.parse(lines[0]).needed;
 }
 
-test('each process has its pool and one more, a worker also one that listens', async () => {
-  assert.equal(await warnedOf({ roles: new Set(['api']) }), 1001);
-  assert.equal(await warnedOf({ roles: new Set(['worker']) }), 1002);
-  assert.equal(await warnedOf({}), 1002);
-});
+const NEEDS: [of: string, settings: Partial<Settings>, needed: number | undefined][] = [
+  ['an API has its pool and one more', { roles: new Set(['api']) }, 1001],
+  ['a worker has one that listens too', { roles: new Set(['worker']) }, 1002],
+  ['a process may be both', {}, 1002],
+  ['of several one is a worker, and the first has three', { processes: 2 }, 3 * 1001 + 1 + 3],
+  ['so have those of an API', { processes: 2, roles: new Set(['api']) }, 2 * 1001 + 3],
+  ['workers are not several', { processes: 2, roles: new Set(['worker']) }, 1002],
+  ['the server allows them', { databaseConnections: 4 }, undefined],
+  ['a pooler has its own', { databaseDirectUrl: 'postgres://db/framewright' }, undefined],
+];
 
-test('several processes of a start have one worker, and a first process with three', async () => {
-  assert.equal(await warnedOf({ processes: 2 }), 3 * 1001 + 1 + 3);
-  assert.equal(await warnedOf({ processes: 2, roles: new Set(['api']) }), 2 * 1001 + 3);
-  const alone = await warnedOf({ processes: 2, roles: new Set(['worker']) });
-  assert.equal(alone, 1002, 'PROCESSES counts processes of the API only');
-});
-
-test('a start that needs no more than the server allows does not warn', async () => {
-  assert.equal(await warnedOf({ databaseConnections: 4 }), undefined);
-});
-
-test('connections to a pooler are not connections to Postgres', async () => {
-  assert.equal(await warnedOf({ databaseDirectUrl: 'postgres://db/framewright' }), undefined);
+test('a start warns of more connections than the server allows', async () => {
+  for (const [of, settings, needed] of NEEDS) assert.equal(await warnedOf(settings), needed, of);
 });
 
 test('a start whose database does not respond at this moment continues without the warning', async () => {

@@ -5,11 +5,11 @@ import { after, test } from 'node:test';
 import { makeCustomer } from '../../test/customer.ts';
 import { ask } from '../../test/service/command-line.ts';
 import {
+  completeNow,
   makeHeldTask,
   makeSubmittingTask,
   makeTask,
   openTaskFixture,
-  recordAccepted,
   scriptedProvider,
   sql,
   submitDeps,
@@ -22,11 +22,9 @@ import { newId } from '../kernel/ids.ts';
 import { readFigures } from '../operator/listings/figures.ts';
 import { reconcile } from '../operator/reconcile.ts';
 import type { SubmitOutcome } from '../providers/provider.ts';
-import { closeAccount } from '../sign-in/deletion.ts';
 import { beginSession } from '../sign-in/sessions.ts';
 import { diskStorage } from '../storage/disk.ts';
 import { markReady } from '../storage/objects.ts';
-import { moveNow } from '../tasks/transitions.ts';
 import { reportAlive, reportGone } from '../worker/live-workers.ts';
 import { submitTask } from '../worker/submit.ts';
 import { parseCommandLine } from './command-line.ts';
@@ -60,17 +58,12 @@ async function readPages<Key extends string>(line: string, limit: number, key: K
 /** A completed task with a stored output. */
 async function makeCompleted() {
   const { task } = await makeTask(fixture);
-  await recordAccepted(fixture.db, task.id);
   const output = `obj_${task.id}`;
   const insert = `insert into stored_objects (id, owner_id, role, media_type, size_bytes)
     values ($1, $2, 'output', 'video/mp4', 7)`;
   await sql(fixture.db, insert, [output, task.id]);
   await markReady(fixture.db, [output], 30);
-  let moved = task;
-  for (const to of ['submitting', 'generating', 'archiving'] as const) {
-    moved = await moveNow(fixture.db, moved, { to });
-  }
-  await moveNow(fixture.db, moved, { to: 'completed', changes: { outputObjectId: output } });
+  await completeNow(fixture.db, task, { outputObjectId: output });
   return { task, output };
 }
 
@@ -412,12 +405,4 @@ test('the ways into an account are listed, and end by sign-out; sessions also by
   await does(`accounts disable ${accountId}`);
   await does(`accounts enable ${accountId}`);
   assert.deepEqual(await listed(), [0, 0, 0]);
-});
-
-test('an account that is enabled again is not erased', async () => {
-  const { accountId } = await makeCustomer(fixture.db, 0);
-  await fixture.db.transaction((tx) => closeAccount(tx, accountId));
-  await does(`accounts enable ${accountId}`);
-  const closings = 'select from account_closings where account_id = $1';
-  assert.equal((await sql(fixture.db, closings, [accountId])).length, 0);
 });

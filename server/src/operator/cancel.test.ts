@@ -12,7 +12,7 @@ import {
   submitDeps,
 } from '../../test/task-fixtures.ts';
 import { until } from '../../test/until.ts';
-import { beginCancel, cancelAndWait } from '../attempts/cancel.ts';
+import { cancelAndWait } from '../attempts/cancel.ts';
 import { askForCancels, readCancel } from '../attempts/cancel-requests.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { balances } from '../ledger/ledger.ts';
@@ -134,24 +134,6 @@ test("an owner's cancel waits for a submit at the same time: refunded only if no
       assert.deepEqual(paid, { available: 0, reserved: PRICE.credits });
     }
   }
-});
-
-test('a cancel whose process dies before its commit changes nothing', async () => {
-  const { task } = await makeSubmittingTask(fixture);
-  const options = { cause: { cancelled_by: 'customer' as const }, alsoHeldOutcome: false };
-  const dying = fixture.db.transaction(async (tx) => {
-    await beginCancel(tx, task.id, options);
-    throw new Error('the process died');
-  });
-  await assert.rejects(dying, /the process died/);
-  const { phase } = await readTask(fixture.db, task.id);
-  const { paid } = await balances(fixture.db, task.account_id);
-  assert.deepEqual([phase, paid], ['submitting', { available: 0, reserved: PRICE.credits }]);
-  assert.equal(
-    (await cancelAndWait(fixture.db, task, AbortSignal.timeout(1000))).cancel,
-    'cancelled',
-  );
-  await expectRefunded(task, 'cancelled');
 });
 
 test('a submit under way and a held acceptance can not be cancelled', async () => {

@@ -23,9 +23,7 @@ import {
   submitDeps,
 } from '../../test/task-fixtures.ts';
 import { recordEvidence } from '../attempts/evidence.ts';
-import { findJobOf } from '../attempts/find-job.ts';
 import { checkOrphans } from '../attempts/orphans.ts';
-import { UsageError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { balances } from '../ledger/ledger.ts';
 import { markReadyWith } from '../storage/objects.ts';
@@ -118,37 +116,6 @@ test('suspected orphans of a provider that is not configured do not stop the che
   assert.deepEqual(ours, [{ task: held.id, job: 'job-asked', provider: 'scripted' }], 'once');
 });
 
-test('a task that an operator fails is refunded; the job that a callback named is an orphan', async () => {
-  const { held, attempt } = await makeHeldTask(fixture);
-  await callBack(fixture, attempt.id, report('job-doubtful', true));
-  await reconcile(fixture.db, held.id, { kind: 'failed' }, 'the customer can’t wait');
-  assert.equal((await readTask(fixture.db, held.id)).error_code, 'provider_unavailable');
-  const { orphan_jobs: orphans } = await detailsOf(fixture, held.id);
-  assert.deepEqual(
-    orphans.map(({ job_id }) => job_id),
-    ['job-doubtful'],
-  );
-});
-
-test('when an operator decision and a find run at once, exactly one is applied', async () => {
-  for (let round = 0; round < 10; round += 1) {
-    const { held, attempt } = await makeHeldTask(fixture);
-    const found = { kind: 'found', jobId: `job-race-${round}`, by: 'mark' } as const;
-    const deps = submitDeps(fixture, providerWith({}, found));
-    const [automatic, operator] = await Promise.allSettled([
-      findJobOf(deps, held, attempt),
-      reconcile(fixture.db, held.id, { kind: 'not_accepted' }, 'race'),
-    ]);
-    const { phase } = await readTask(fixture.db, held.id);
-    if (phase === 'generating') {
-      assert.ok(operator.status === 'rejected' && operator.reason instanceof UsageError);
-    } else {
-      assert.equal(phase, 'failed');
-      assert.ok(automatic.status === 'rejected' && automatic.reason instanceof Superseded);
-    }
-  }
-});
-
 test('after a decision the next worker may go on, and a slow find changes nothing', async () => {
   const { held } = await makeHeldTask(fixture);
   let taken: Task | undefined;
@@ -166,24 +133,6 @@ test('after a decision the next worker may go on, and a slow find changes nothin
     undefined,
     'the worker that claimed it still has it',
   );
-});
-
-test('a task that there is not can not be decided', async () => {
-  const nothing = reconcile(fixture.db, 'task_none', { kind: 'failed' }, 'x');
-  await assert.rejects(nothing, { message: 'there is no task "task_none"' });
-});
-
-test('when two operator decisions run at once, one is applied and the other is refused', async () => {
-  const { held } = await makeHeldTask(fixture);
-  const decide = () => reconcile(fixture.db, held.id, { kind: 'failed' }, 'race');
-  const results = await Promise.allSettled([decide(), decide()]);
-  assert.deepEqual(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
-  const transfers = await sql(
-    fixture.db,
-    `select 1 from ledger_transfers where reference = 'settle:' || $1 and reason = 'refund'`,
-    [held.id],
-  );
-  assert.equal(transfers.length, 1);
 });
 
 test('every task that has not ended can be failed with a reason, and is refunded', async () => {

@@ -13,7 +13,6 @@ import {
   sql,
 } from '../../../test/task-fixtures.ts';
 import { parseCommandLine } from '../../cli/command-line.ts';
-import { printRows } from '../../cli/print.ts';
 import { listTerms } from '../../routing/terms.ts';
 import type { Costs } from '../listings/costs.ts';
 import { readFigures } from '../listings/figures.ts';
@@ -286,19 +285,4 @@ test('the cost of a job never changes once terms have said it', async () => {
   const first = `fal video-2.0-fast 720p 1 usd --from ${day(1)}`;
   const both = await Promise.allSettled([setTerms(first), setTerms(first.replace('1', '2'))]);
   assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
-});
-
-test('costs are printed as CSV, the newest day first, with the ids of their terms', async () => {
-  const result = (await run(`costs list --csv ${JANUARY}`)) as RowStream;
-  const text = (await Array.fromAsync(printRows(result, false))).join('').split(/\r?\n/);
-  const idOf = async (price: string) =>
-    (await listTerms(db)).find((row) => row.connection === 'ark' && row.price === price)?.id;
-  const [early, late] = [await idOf('0.7'), await idOf('0.1')];
-  assert.deepEqual(text, [
-    'group,currency,tasks,seconds,credits,cost,reported,differing,revenue,margin,terms',
-    `2030-01-20,usd,1,5,250,0.5,0,0,2,1.5,${late}`,
-    `2030-01-10,usd,1,5,250,0.5,0,0,2,1.5,${late}`,
-    `2030-01-02,usd,1,5,250,3.5,0,0,2,-1.5,${early}`,
-    '',
-  ]);
 });

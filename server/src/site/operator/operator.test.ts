@@ -6,7 +6,6 @@ import { makeHeldTask, makeTask, recordAccepted, sql } from '../../../test/task-
 import { until } from '../../../test/until.ts';
 import { openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
 import { parseCommandLine } from '../../cli/command-line.ts';
-import { helpText } from '../../cli/help.ts';
 import { listActions } from '../../operator/actions.ts';
 import type { Verb } from '../../operator/verb/verb.ts';
 import { NOUNS } from '../../operator/verbs/list.ts';
@@ -252,19 +251,6 @@ test('every verb has both its ways in, or says why it has no route; no change is
       assert.equal((await operator.write(pathOf(name), none)).status, 400, name);
     }
   }
-});
-
-test('help shows the fields of a verb, and refusals name them as they were given', async () => {
-  const help = await helpText(['credits']);
-  assert.match(help, / credits clawback ACCOUNT CREDITS .* --reason TEXT\n +Take back/);
-  assert.match(help, /\n +CREDITS +How many credits: a whole number above zero\./);
-  const line = 'credits grant ada@example.com 0.5 --kind paid --reference r --reason x';
-  const bound = 'must be a whole number from 1 to ';
-  const refused = parseCommandLine(line.split(' '));
-  await assert.rejects(refused, { message: new RegExp(`^CREDITS ${bound}`) });
-  const given = { reason, account: 'acc_x', credits: 0.5, kind: 'paid', reference: 'r' };
-  const { body } = await operator.write(pathOf('credits grant'), given);
-  assert.match(body.error.message, new RegExp(`^Credits ${bound}`));
 });
 
 test('whatever a customer quotes is found by exact match, with its owner and its page', async () => {

@@ -48,16 +48,6 @@ async function spend(accountId: string, credits: number): Promise<void> {
   await db.transaction((tx) => settle(tx, 'capture', [{ accountId, taskId, credits }]));
 }
 
-test('a pack is booked once it is paid, and once however often it is settled', async () => {
-  const { accountId, id } = await buyPaid();
-  assert.deepEqual(await fixture.balance(accountId), { available: 1000, debt: 0 });
-  await Promise.all([1, 2, 3, 4].map(() => settleOrder(fixture.deps, id)));
-  assert.deepEqual(await fixture.balance(accountId), { available: 1000, debt: 0 });
-  const order = await fixture.order(id);
-  assert.deepEqual([order.state, order.booked, order.movements], ['paid', 1000, 1]);
-  assert.match(order.receipt_url ?? '', /^http:.*receipts/);
-});
-
 test('a completed Checkout that is not paid yet brings nothing until the money is there', async () => {
   const { accountId, id, session } = await buy();
   completeSession(state, session, 'later');
@@ -257,13 +247,6 @@ test('what a pack costs is what it cost when Checkout was opened', async () => {
   await sql(db, `update offers set credits = 1, price = 999 where id = 'small'`);
   await fixture.complete(session);
   await sql(db, `update offers set credits = 1000, price = 1000 where id = 'small'`);
-  assert.equal((await fixture.balance(accountId)).available, 1000);
-});
-
-test('without any event the sweep settles a paid order', async () => {
-  const { accountId, session } = await buy();
-  await fixture.withoutEvents(() => completeSession(state, session, 'now'));
-  await fixture.settledAfter(120);
   assert.equal((await fixture.balance(accountId)).available, 1000);
 });
 

@@ -11,7 +11,6 @@ import {
   openBillingFixture,
   withCalls,
 } from '../../../test/billing/billing-fixture.ts';
-import { assertRejectsWith } from '../../../test/billing/rejects.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { disableAccount } from '../../accounts/accounts.ts';
 import { createEndpoint } from '../../webhooks/endpoints.ts';
@@ -48,20 +47,6 @@ async function reloading(credits = 100): Promise<string> {
 async function stopped(accountId: string): Promise<string | null | undefined> {
   return (await readLowBalance(db, accountId)).auto_reload?.stopped;
 }
-
-test('a lost response of the payment charges the card once', async () => {
-  const accountId = await reloading();
-  simulator.loseResponses(2);
-  await watch();
-  assert.equal((await fixture.balance(accountId)).available, 100);
-  await setClock(180);
-  await fixture.settled();
-  await watch();
-  assert.equal((await fixture.balance(accountId)).available, 1100);
-  const customer = await customerOf(accountId);
-  const payments = state.all('payment_intent').filter((one) => one.customer === customer);
-  assert.equal(payments.length, 2);
-});
 
 test('a payment whose response was lost for a day is found by its order', async () => {
   const accountId = await reloading();
@@ -307,17 +292,4 @@ test('a dispute stops it', async () => {
   await watch();
   assert.deepEqual(await fixture.balance(accountId), { available: 0, debt: 1 });
   assert.equal(await stopped(accountId), 'a payment is disputed');
-});
-
-test('it can be switched on only where it could work', async () => {
-  const accountId = await fixture.customerWith(100);
-  const bad = [
-    { ...RELOAD, pack_id: 'gone' },
-    { ...RELOAD, monthly_limit: 999 },
-  ];
-  for (const wanted of bad) {
-    await assertRejectsWith(setReload(deps, accountId, wanted), 'invalid_request');
-  }
-  const withoutCard = await fixture.customer();
-  await assertRejectsWith(setReload(deps, withoutCard, RELOAD), 'invalid_request');
 });

@@ -3,7 +3,6 @@ import { after, test } from 'node:test';
 import { declineCard } from '../../../../simulators/stripe/payments.ts';
 import {
   endSubscription,
-  expireIncomplete,
   invoiceNow,
   leaveUnpaid,
   markInvoice,
@@ -85,17 +84,6 @@ test('all invoices of a subscription are read, however many it has', async () =>
   });
   await settleSubscription(fixture.deps, id);
   assert.equal((await fixture.balance(accountId)).available, 3000 + 300);
-});
-
-test('a first invoice that is not paid in time brings nothing, and nothing is due', async () => {
-  const accountId = await fixture.customer();
-  const { id, session } = await fixture.subscribe(accountId, 'hobby');
-  const { subscription } = await fixture.complete(session, 'later');
-  assert.equal(await stateOf(id), 'incomplete');
-  await fixture.withoutEvents(() => expireIncomplete(state, subscription ?? ''));
-  await settleSubscription(fixture.deps, id);
-  assert.equal(await stateOf(id), 'incomplete_expired');
-  assert.deepEqual([(await fixture.balance(accountId)).available, await nextLook(id)], [0, null]);
 });
 
 test('an unpaid subscription brings credits when its invoices are paid', async () => {

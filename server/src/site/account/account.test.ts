@@ -273,21 +273,6 @@ test('of more than fifty sessions the oldest end', async () => {
   assertError(await visitor.get(SESSIONS), 'unauthorized');
 });
 
-test('the requests of one account are limited, over all its sessions', async () => {
-  const visitor = await website.signIn();
-  await sql(
-    website.database.db,
-    `insert into request_windows (subject, hits)
-     select 'web:' || $1, array_agg(clock_now()) from generate_series(1, 236)`,
-    [visitor.accountId],
-  );
-  const sent = await Promise.all(Array.from({ length: 10 }, () => visitor.get(SESSIONS)));
-  assert.equal(sent.filter(({ status }) => status === 200).length, 4);
-  for (const refused of sent.filter(({ status }) => status !== 200)) {
-    assertError(refused, 'rate_limited');
-  }
-});
-
 test('who signs out is signed out at the next request, and the cookie is deleted', async () => {
   const visitor = await website.signIn();
   const { status, headers } = await visitor.write('/auth/sign-out');

@@ -78,6 +78,13 @@ async function accountOf(browser: Browser) {
   return (await me(browser)).body;
 }
 
+test('an issuer that is down at the first sign-in is asked again at the next one', async () => {
+  simulator.fault('down');
+  assert.equal(await start('oidc', { cookies: '' }, '/'), '/sign-in?error=unavailable');
+  simulator.fault('none');
+  assert.match(await start('oidc', { cookies: '' }), /\/authorize\?/);
+});
+
 for (const issuer of ['github', 'oidc']) {
   test(`${issuer}: the first sign-in makes an account, the next one finds it`, async () => {
     const somebody = person();
@@ -175,27 +182,6 @@ test('an address that only the userinfo endpoint has is found there', async () =
   const somebody = person();
   const { browser } = await signIn('oidc', somebody);
   assert.equal((await accountOf(browser)).email, somebody.email);
-});
-
-test('an issuer that is down at the first sign-in is asked again at the next one', async () => {
-  const { url, client } = simulator;
-  const own = await openTestWebsite({
-    log: recordingLog().log,
-    issuers: createIssuers({
-      github: undefined,
-      google: undefined,
-      oidc: { issuer: url, ...client },
-    }),
-  });
-  const begin = async () => {
-    const { headers } = await own.app.inject({ url: '/auth/start/oidc' });
-    return String(headers.location);
-  };
-  simulator.fault('down');
-  assert.equal(await begin(), '/sign-in?error=unavailable');
-  simulator.fault('none');
-  assert.match(await begin(), /\/authorize\?/);
-  await own.close();
 });
 
 test('the account of a disabled person stays closed', async () => {

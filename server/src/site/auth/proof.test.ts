@@ -42,21 +42,6 @@ async function otherBrowser(visitor: TestVisitor): Promise<TestVisitor> {
   return website.visitor({ ...visitor, cookie: `framewright=${token}` });
 }
 
-test('only these routes need a fresh proof', () => {
-  const asking = website.routes.filter(({ config }) => config?.asksProof);
-  assert.deepEqual(asking.map(({ method, url }) => `${method} ${url}`).sort(), [
-    'PATCH /console/api/keys/:id',
-    'POST /auth/passkeys',
-    'POST /auth/passkeys/options',
-    'POST /console/api/account/delete',
-    'POST /console/api/keys',
-    'POST /console/api/portal',
-    'POST /console/api/webhooks',
-    'POST /console/api/webhooks/:id/secret',
-    'PUT /console/api/auto-reload',
-  ]);
-});
-
 test('without a fresh proof a session gets no passkey, key, cap, purchase or deletion', async () => {
   const visitor = await website.signIn();
   const { id } = (await createKey(visitor)).body.key;

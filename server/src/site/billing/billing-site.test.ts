@@ -144,8 +144,10 @@ test('low-balance mail and auto-reload are switched on and off', async () => {
   for (const bad of [{}, { below: 0 }, { below: 1.5 }, { below: '7' }, { below: 1, x: 1 }]) {
     assertError(await put('low-balance', bad), 'invalid_request');
   }
-  const half = { auto_reload: { pack_id: 'small' } };
-  assertError(await put('auto-reload', half), 'invalid_request');
+  const half = { pack_id: 'small' };
+  for (const bad of [half, { ...wanted, pack_id: 'gone' }, { ...wanted, monthly_limit: 9 }]) {
+    assertError(await put('auto-reload', { auto_reload: bad }), 'invalid_request');
+  }
 });
 
 test('what is not sold, and a malformed body, are refused', async () => {

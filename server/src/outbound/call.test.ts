@@ -320,11 +320,3 @@ test('a pooled call ends at its deadline, also on an open connection, and is not
   assert.deepEqual(outcome, { kind: 'unknown', cause: 'no complete response within 0.1 s' });
   assert.equal(host.received().match(/GET/g)?.length, 2);
 });
-
-test('a pooled call fails at a body that is too large, and closes its connection', async () => {
-  const large = `HTTP/1.1 200 OK\r\nContent-Length: ${2 ** 30}\r\n\r\n${'x'.repeat(101)}`;
-  const host = await startHost(onGet((socket) => socket.write(large)));
-  const cause = 'HTTP 200, but its body is larger than 100 bytes';
-  assert.deepEqual(await get(createPooledCalls(), host.url), { kind: 'unknown', cause });
-  await host.connectionsEnded(1);
-});

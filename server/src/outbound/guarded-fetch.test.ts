@@ -148,15 +148,6 @@ test('an encoded body is decoded, and the budget counts decoded bytes', async ()
   }
 });
 
-test('several downloads share one budget', async () => {
-  const url = host.serve('/ten', { kind: 'bytes', bytes: Buffer.alloc(10) });
-  const budget = new ByteBudget(25);
-  const allowed = guardedFetch();
-  await Promise.all([get(allowed, url, { budget }), get(allowed, url, { budget })]);
-  assert.equal(budget.usedBytes, 20);
-  await assert.rejects(get(allowed, url, { budget }), refused('too_large', { limit_bytes: 25 }));
-});
-
 test('the test CA is trusted only if NODE_EXTRA_CA_CERTS names it', async () => {
   const script = `
     import { createGuardedFetch } from '${new URL('./guarded-fetch.ts', import.meta.url)}';

@@ -87,15 +87,6 @@ test('when no DNS server listens, the name is not resolved and the host was not 
   await assert.rejects(looking, /could not be resolved/);
 });
 
-test('names without a dot and names of private domains are refused without a query', async () => {
-  const { length } = server.queries;
-  const notPublic = 'not_public: The host does not have a public address';
-  for (const host of ['localhost', 'postgres', 'db.internal', 'nas.local', 'a.b.home.arpa']) {
-    assert.equal(await refusal(`https://${host}/`), notPublic, host);
-  }
-  assert.equal(server.queries.length, length);
-});
-
 test('search domains are not tried', async () => {
   const { length } = server.queries;
   await refusal('https://redis.default/');

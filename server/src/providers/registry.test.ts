@@ -32,14 +32,6 @@ test('all configured providers are created, not only the one for new tasks', asy
   );
 });
 
-test('only the local provider and that of test keys are configured without variables', () => {
-  const configured = readProviders({}, 'local');
-  assert.deepEqual(
-    configured.map(({ name }) => name),
-    ['local', TEST_PROVIDER],
-  );
-});
-
 test('the chosen provider needs all its variables, and so does every other configured provider', () => {
   for (const provider of PROVIDER_NAMES) {
     const env: Record<string, string> = {};
@@ -52,10 +44,6 @@ test('the chosen provider needs all its variables, and so does every other confi
     }
     assert.ok(readProviders(env, provider).some(({ name }) => name === provider));
   }
-});
-
-test('a malformed value is an error, also of a provider that is not chosen', () => {
-  assert.throws(() => readProviders({ FAL_QUEUE_URL: 'ftp://x' }, 'local'), /FAL_QUEUE_URL/);
 });
 
 test('a misspelt variable of a provider is an error that suggests the nearest name', () => {

@@ -240,21 +240,6 @@ test('a 410 of an address ends no endpoint that has another address by then', as
   assert.equal(disabledAt, null);
 });
 
-test('a 410 of the address that an endpoint got during its turn switches it off', async () => {
-  const { endpoint } = await failedTask();
-  for (let more = 0; more < 9; more += 1) await testEvent(endpoint);
-  let changed: Promise<unknown> | undefined;
-  respond = async (response) => {
-    response.statusCode = received.length > 8 ? 410 : 200;
-    changed ??= change(endpoint, { url: `${url}&moved` });
-    await changed;
-    response.end();
-  };
-  await deliver();
-  assert.equal(received.length, 10, 'the last ones in the same turn, to the new address');
-  assert.equal((await stateOf(endpoint)).disabled_because, 'gone');
-});
-
 test('an event is sent again when that is asked for while it is sent, and after it arrived', async () => {
   const { endpoint } = await failedTask();
   const again = () =>

@@ -18,23 +18,6 @@ async function newApiKey(): Promise<string> {
   return (await createKey(fixture.db, { accountId, mode: 'test' })).secret;
 }
 
-test('a key that is missing, malformed or unknown gets 401', async () => {
-  const params = {
-    protocolVersion: '2025-06-18',
-    capabilities: {},
-    clientInfo: { name: 'test', version: '1' },
-  };
-  const message = { jsonrpc: '2.0', id: 1, method: 'initialize', params };
-  const { secret } = await createKey(fixture.db, { accountId });
-  await sql(fixture.db, "update api_keys set revoked_at = clock_now() where mode = 'live'");
-  for (const authorization of ['', 'Bearer fw_live_x', `Bearer ${secret}`]) {
-    const { status, headers, text } = await post('', message, { authorization });
-    assert.equal(status, 401, authorization);
-    assert.equal(JSON.parse(text).error.code, 'unauthorized');
-    assert.equal(headers.get('www-authenticate'), 'Bearer');
-  }
-});
-
 async function post(key: string, message: object | string | null, headers: object = {}) {
   const body = typeof message === 'string' ? message : JSON.stringify(message);
   const usual = { 'content-type': 'application/json', accept: ACCEPTED };

@@ -7,7 +7,7 @@ import { scriptedProvider } from '../../../test/task-fixtures.ts';
 import type { Database } from '../../database/database.ts';
 import type { SubmitOutcome } from '../provider.ts';
 import { createProviderBreaker, type ProviderBreaker, reportingOutcomes } from './breaker.ts';
-import { afterFailure, type Outage, resetOutage, tryCreate } from './outages.ts';
+import { afterFailure, type Outage, resetOutage } from './outages.ts';
 import { endPause, pause } from './pauses.ts';
 
 let database: TestDatabase;
@@ -158,15 +158,6 @@ test('a paused provider is closed until it is resumed; an operator may end the w
   await observe({ ...BUSY, retryAfterSeconds: 300 });
   assert.equal(await db.transaction((tx) => resetOutage(tx, 'ark')), true);
   assert.equal(await entry(), 'admitted');
-});
-
-test('after the time of an outage one create each 5 s passes', async () => {
-  await observe(BUSY, BUSY, BUSY);
-  await freezeClock(db, 2);
-  const passed = await Promise.all([1, 2, 3].map(() => tryCreate(db, 'ark')));
-  assert.deepEqual(passed.sort(), [false, false, true]);
-  await freezeClock(db, 7);
-  assert.equal(await tryCreate(db, 'ark'), true);
 });
 
 test('a database that fails does not change the outcome of a submit', async () => {

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { UsageError } from '../kernel/errors.ts';
 import { TEST_PROVIDER } from '../providers/test-provider.ts';
-import { readConfig, useFileThreads } from './config.ts';
+import { readConfig } from './config.ts';
 import { readWebsite } from './website.ts';
 
 // repository/operations-docs.test.ts shows the defaults that the pages name.
@@ -29,32 +29,19 @@ test('without any variable nothing is kept elsewhere, sent elsewhere or reached 
 
 test('a value may be a fraction or have spaces around it; an empty value counts as not set', () => {
   const config = readConfig({
-    HOST: '0.0.0.0',
-    PORT: ' 0 ',
-    METRICS_PORT: '9100',
-    ROLES: 'worker',
-    DATA_DIR: '/data',
+    METRICS_PORT: ' 9100 ',
     PUBLIC_URL: 'https://video.example.com/base//',
-    CREATE_WAIT_SECONDS: '0',
     POLL_MIN_SECONDS: '.2',
-    POLL_MAX_SECONDS: '0.5',
-    RETENTION_DAYS: '1.5',
     LOG_LEVEL: '',
-    DATABASE_URL: 'postgresql://ada:pw@db/x',
     OUTBOUND_ALLOW: 'localhost:8443, [::1]:1',
-    PROVIDER_ALLOW: '10.0.0.5:9000',
     OUTBOUND_DENY: '20.1.2.0/24',
-    PROVIDER: 'local',
   });
-  assert.deepEqual([config.host, config.port, config.metricsPort], ['0.0.0.0', 0, 9100]);
-  assert.deepEqual([config.roles, config.dataDir], [new Set(['worker']), '/data']);
+  assert.deepEqual(
+    [config.metricsPort, config.pollMinSeconds, config.logLevel],
+    [9100, 0.2, 'info'],
+  );
   assert.equal(config.publicUrl, 'https://video.example.com/base');
-  assert.equal(config.createWaitSeconds, 0);
-  assert.deepEqual([config.pollMinSeconds, config.pollMaxSeconds], [0.2, 0.5]);
-  assert.deepEqual([config.retentionDays, config.logLevel], [1.5, 'info']);
-  assert.equal(config.databaseUrl, 'postgresql://ada:pw@db/x');
   assert.deepEqual(config.clientHosts.allow, new Set(['localhost:8443', '[::1]:1']));
-  assert.deepEqual(config.providerHosts.allow, new Set(['10.0.0.5:9000']));
   assert.deepEqual(config.clientHosts.deny?.rules, ['Subnet: IPv4 20.1.2.0/24']);
   assert.equal(config.providerHosts.deny, config.clientHosts.deny);
 });
@@ -265,12 +252,6 @@ test('the connections of each process become fewer with the number of processes'
   assert.equal(read('auto')[0], availableParallelism());
   assert.throws(() => read('0'), /PROCESSES="0" is not valid: expected a whole number from 1/);
   assert.throws(() => read('all'), /PROCESSES="all" is not valid/);
-});
-
-test('the number of file threads is raised, unless the operator has chosen one', () => {
-  const chosen = { UV_THREADPOOL_SIZE: '8' };
-  useFileThreads(chosen);
-  assert.equal(chosen.UV_THREADPOOL_SIZE, '8');
 });
 
 test('file threads are raised in time', {

@@ -26,15 +26,6 @@ function controlled(options: {
   return { call, batches, items: () => batches.map((one) => one.items), tick };
 }
 
-test('calls of one tick share a batch, and each gets its own result', async () => {
-  const { call, batches, items, tick } = controlled({ maxItems: 9, concurrency: 1 });
-  const results = Promise.all(['a', 'b', 'c'].map(call));
-  await tick();
-  assert.deepEqual(items(), [['a', 'b', 'c']]);
-  batches[0]?.end();
-  assert.deepEqual(await results, ['a!', 'b!', 'c!']);
-});
-
 test('calls of one key never share a batch, and keep their order', async () => {
   const { call, batches, tick } = controlled({ maxItems: 9, concurrency: 1 });
   const results = Promise.all(['a', 'a', 'b', 'a'].map(call));

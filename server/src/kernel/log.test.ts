@@ -23,18 +23,6 @@ function logged(script: string, options: { terminal?: boolean } = {}): string {
   return child.stdout;
 }
 
-test('a line is one JSON object when standard output is not a terminal', () => {
-  const lines = logged(`log.info({ task: 'task_1' }, 'moved'); log.warn('two\\nlines')`)
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-  assert.equal(lines.length, 2);
-  assert.equal(lines[0].task, 'task_1');
-  assert.equal(lines[0].msg, 'moved');
-  assert.equal(lines[1].msg, 'two\nlines');
-  assert.equal(lines[1].task, undefined, 'a line has no field of another line');
-});
-
 test('a line in a terminal has no control characters of a text, and one line for its fields', () => {
   const hostile = 'a\\u001b]0;x\\u0007b\\u009bc\\nd\\u202e';
   const script = `log.warn({ url: '${hostile}', err: new Error('${hostile}') }, 'a text\\nof ours')`;

@@ -42,26 +42,6 @@ test('without a tracer no span is made, and log lines have no trace', async () =
   assert.deepEqual(fields, {});
 });
 
-test('spans of one trace are sent with their parents, and log lines name them', async () => {
-  const tracer = trace(ALWAYS);
-  const request = startSpan({ name: 'request', kind: 'server' }, PARENT);
-  assert.match(request?.traceparent ?? '', new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
-  const fields = await inTrace(request?.traceparent, () =>
-    inSpan({ name: 'step', attributes: { 'task.id': 'task_1' } }, async () => traceFields()),
-  );
-  request?.end();
-  await tracer.close();
-  const [step, sent] = receiver.spans();
-  assert.deepEqual(
-    [sent?.name, sent?.kind, sent?.parentSpanId],
-    ['request', 2, PARENT.slice(36, 52)],
-  );
-  assert.deepEqual([step?.name, step?.kind, step?.parentSpanId], ['step', 1, sent?.spanId]);
-  assert.deepEqual(fields, { trace_id: TRACE, span_id: step?.spanId });
-  assert.match(receiver.text(), /"framewright"/);
-  assert.deepEqual(problems, []);
-});
-
 test('a span that failed says so without the message, and a discarded one is not sent', async () => {
   const tracer = trace(ALWAYS);
   const failing = inTrace(PARENT, () =>

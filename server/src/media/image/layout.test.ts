@@ -9,14 +9,3 @@ test('the orientation is read in both byte orders, whatever the other entries ar
   const little = '49492a0008000000' + '0100' + '120103000100000008000000' + '00000000';
   assert.equal(exifOrientation(Buffer.from(little, 'hex')), 8);
 });
-
-test('without a valid orientation it is 1', () => {
-  const invalid = EXIF_ORIENTATION_6.replace('0006', '0009');
-  for (const entries of [[], [EXIF_FAULTY], [invalid]]) {
-    assert.equal(exifOrientation(exifOf(...entries)), 1);
-  }
-  const cut = exifOf(EXIF_ORIENTATION_6).subarray(0, 16);
-  for (const junk of [cut, Buffer.alloc(0), Buffer.alloc(40, 0xff)]) {
-    assert.equal(exifOrientation(junk), 1);
-  }
-});

@@ -3,6 +3,7 @@ import { eraseJobs } from '../providers/registry.ts';
 import {
   type LockedObject,
   lockObject,
+  type Remover,
   takeDownObject,
   takeDownObjectsOf,
 } from '../storage/removal.ts';
@@ -37,6 +38,7 @@ const ERASE_TASKS = [
        inputs = (select coalesce(jsonb_agg(one - 'sha256'), '[]') from jsonb_array_elements(inputs) one)
      where id = any($1)`,
   ),
+  statement('erase_annotations', 'delete from task_annotations where task_id = any($1)'),
   statement('erase_history', 'update task_history set cause = null where task_id = any($1)'),
   statement(
     'erase_evidence',
@@ -77,20 +79,21 @@ async function eraseTasks(tx: Transaction, accountId: string): Promise<number> {
 }
 
 /**
- * Takes down the output of an ended task, its poster and the renders of its jobs. From the commit
+ * Takes down, for its owner, the output of an ended task, its poster and the renders of its jobs. From the commit
  * on they are not served; a worker deletes the bytes within seconds. Idempotent.
  */
 export async function deleteOutput(db: Database, objectId: string): Promise<void> {
   await db.transaction(async (tx) => {
     const object = await lockObject(tx, objectId);
-    if (object) await takeDownOutput(tx, object);
+    if (object) await takeDownOutput(tx, object, 'owner');
   });
 }
 
 export async function takeDownOutput(
   tx: Transaction,
   { id, owner_id: taskId }: LockedObject,
+  by: Remover,
 ): Promise<void> {
   const { jobIds } = await attemptsOf(tx, [taskId]);
-  await takeDownObject(tx, id, { taskId, jobIds });
+  await takeDownObject(tx, id, by, { taskId, jobIds });
 }

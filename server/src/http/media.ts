@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Database, Queryable } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
-import { fileEnding } from '../kernel/file-endings.ts';
+import { fileEnding } from '../kernel/file-names.ts';
 import type { Log } from '../kernel/log.ts';
-import { noSuchPath, storageUnavailable } from '../requests/errors.ts';
+import { fileMissing, noSuchPath, storageUnavailable } from '../requests/errors.ts';
 import { spanOf } from '../requests/spans.ts';
 import type { Shares } from '../shares/shares.ts';
 import type { Links } from '../storage/links.ts';
@@ -188,16 +188,8 @@ async function fromStorage<Result>(
     return await work();
   } catch (error) {
     if (!(error instanceof ObjectMissing)) throw storageUnavailable('read', error);
-    throw (await reportIfVanished(deps, id)) ? missing(name) : deleted();
+    throw (await reportIfVanished(deps, id)) ? fileMissing(name) : deleted();
   }
-}
-
-function missing(name: string): ApiError {
-  return new ApiError(
-    'file_missing',
-    `The file ${name} is not in the storage of this service, although it should be. The operator ` +
-      'was alerted, and may be able to restore it.',
-  );
 }
 
 /**

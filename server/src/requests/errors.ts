@@ -108,6 +108,14 @@ export function storageUnavailable(done: 'stored' | 'read', cause: unknown): Api
   return new ApiError('service_busy', message, { retryAfterSeconds: 5, cause });
 }
 
+export function fileMissing(name: string): ApiError {
+  return new ApiError(
+    'file_missing',
+    `The file ${name} is not in the storage of this service, although it should be. The operator ` +
+      'was alerted, and may be able to restore it.',
+  );
+}
+
 function fromValidation(error: FastifyError): ApiError {
   const [failed] = error.validation ?? [];
   if (!failed) return new ApiError('invalid_request', 'The request is not valid.');

@@ -32,6 +32,7 @@ import { postReport } from './report.ts';
 import type { RouteShape, SiteRoute } from './route.ts';
 import { SHARE_ROUTES, type ShareDeps } from './shares.ts';
 import { getStatus, type StatusDeps } from './status.ts';
+import { DOWNLOAD_ROUTES } from './tasks/downloads.ts';
 import { GALLERY_ROUTES } from './tasks/gallery.ts';
 import { TASK_ROUTES } from './tasks/shown-task.ts';
 import { USAGE_ROUTES } from './tasks/usage.ts';
@@ -68,6 +69,7 @@ const ROUTES = [
   ...PROOF_ROUTES,
   ...KEY_ROUTES,
   ...GALLERY_ROUTES,
+  ...DOWNLOAD_ROUTES,
   ...TASK_ROUTES,
   ...SHARE_ROUTES,
   ...USAGE_ROUTES,

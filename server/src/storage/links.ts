@@ -7,7 +7,7 @@ import {
   type Transaction,
 } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
-import { fileEnding } from '../kernel/file-endings.ts';
+import { fileEnding } from '../kernel/file-names.ts';
 import type { Storage } from './storage.ts';
 
 /** Makes and checks signed URLs. Links under `/media/` expire, callback URLs do not. */

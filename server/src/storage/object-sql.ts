@@ -1,8 +1,9 @@
 /** SQL about objects, for statements of other rooms that know their ids. */
 
-/** A condition: the object is stored and may be delivered. */
-export function hasReadyFile(id: string): string {
-  return `exists (select from stored_objects o where o.id = ${id} and o.state = 'ready')`;
+/** The output with this id, also after its deletion: a select. */
+export function outputFile(id: string): string {
+  return `select id, role, state, media_type, size_bytes, delete_after, taken_down_at, taken_down_by
+     from stored_objects where id = ${id}`;
 }
 
 const readyFile = (role: 'output' | 'poster') => (task: string) =>

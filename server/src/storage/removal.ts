@@ -34,10 +34,13 @@ const renderOf = (jobs: string) => `role = 'render' and owner_id = any(${jobs})`
 
 const TAKE_DOWN = statement(
   'object_take_down',
-  `update stored_objects set ${DOWN}
+  `update stored_objects set ${DOWN}, taken_down_by = $4
    where taken_down_at is null
      and (id = $1 or (role = 'poster' and owner_id = $2) or (${renderOf('$3')}))`,
 );
+
+/** Who takes a file down. */
+export type Remover = 'owner' | 'operator';
 
 /**
  * Takes an object down: from the commit on it is not served, and a worker deletes its file.
@@ -46,9 +49,10 @@ const TAKE_DOWN = statement(
 export async function takeDownObject(
   tx: Transaction,
   id: string,
+  by: Remover,
   output?: { taskId: string; jobIds: string[] },
 ): Promise<void> {
-  await tx.query(TAKE_DOWN, [id, output?.taskId ?? '', output?.jobIds ?? []]);
+  await tx.query(TAKE_DOWN, [id, output?.taskId ?? '', output?.jobIds ?? [], by]);
 }
 
 /** Blocks later outputs with the bytes of this one. @returns whether they were not blocked yet */

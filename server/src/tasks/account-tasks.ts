@@ -1,8 +1,17 @@
-import { type Database, namedStatement, queryFirst } from '../database/database.ts';
+import {
+  type Database,
+  first,
+  namedStatement,
+  query,
+  queryColumn,
+  queryFirst,
+  type Statement,
+} from '../database/database.ts';
 import { invalidRequest } from '../kernel/errors.ts';
 import { readIsoTime } from '../kernel/text/iso-time.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
-import { hasReadyFile, objectsOfTask, posterOf } from '../storage/object-sql.ts';
+import { objectsOfTask, outputFile, posterOf } from '../storage/object-sql.ts';
+import type { Remover } from '../storage/removal.ts';
 import { type Credentials, HISTORY_OF_TASK, type Phase, TASK_COLUMNS, type Task } from './task.ts';
 
 export interface ListedTask {
@@ -20,8 +29,13 @@ export interface ListedTask {
   error_message: string | null;
   created_at: Date;
   updated_at: Date;
-  has_video: boolean;
+  /** Null: it never had one. */
+  output: TaskFile | null;
   has_poster: boolean;
+  /** Its own name. */
+  name: string | null;
+  is_starred: boolean;
+  tags: string[];
   /** The cursor of a page that begins after this task. */
   position: string;
   /** The database's clock, in seconds since 1970. */
@@ -35,8 +49,10 @@ export interface TaskFilter {
   surfaces: string[];
   from?: Date | undefined;
   until?: Date | undefined;
-  /** Part of the prompt; case-insensitive. */
+  /** Part of the prompt, the name or a tag, in any case; or the seed. */
   text?: string | undefined;
+  starred?: boolean | undefined;
+  tag?: string | undefined;
 }
 
 /** The most tasks scanned for one page, to bound the cost of a search. */
@@ -45,35 +61,65 @@ const WINDOW = 2000;
 const COLUMNS = `id, surface, phase, aspect_ratio, request, seed, credits, api_key_id, output_object_id,
      output_facts, error_code, error_message, created_at, updated_at`;
 
-/** The tasks of the account in the period and after the cursor, the newest first. */
-const SCANNED = `from tasks where account_id = :accountId
+const NEWEST_FIRST = 'order by created_at desc, id desc';
+
+/** Those of the account in the period and after the cursor, the newest first. */
+const SCANNED = `where account_id = :accountId
        and created_at >= :from::timestamptz and created_at < :until::timestamptz
        and (created_at, id) < (:afterAt::timestamptz, :afterId::text)
-     order by created_at desc, id desc limit :window::int`;
+     ${NEWEST_FIRST} limit :window::int`;
 
 const POSITION = `created_at::text || ' ' || id`;
 
-// Only the page's tasks are joined with their files.
-const LIST = namedStatement(
-  'gallery_list',
-  `select ${COLUMNS}, ${POSITION} as position,
-     extract(epoch from clock_now())::float8 as now_seconds,
-     ${hasReadyFile('output_object_id')} as has_video, exists (${posterOf('page.id')}) as has_poster
-   from (select ${COLUMNS} from (select ${COLUMNS} ${SCANNED}) as scanned
-     where surface = any(:surfaces::text[])
+const ANNOTATIONS = `name, coalesce(is_starred, false) as is_starred, coalesce(tags, '{}') as tags`;
+
+const FOUND = `surface = any(:surfaces::text[])
        and (:state::text is null or :state = case when phase in ('completed', 'failed')
          then phase else 'processing' end)
        and (:model::text is null or request->>'model' = :model)
        and (:key::text is null or api_key_id = :key)
-       and (:text::text is null or strpos(lower(request->>'prompt'), lower(:text)) > 0)
-     order by created_at desc, id desc limit :limit::int) as page
-   order by created_at desc, id desc`,
+       and (:text::text is null or seed::text = :text or strpos(lower(concat_ws(chr(10),
+         request->>'prompt', name, array_to_string(tags, chr(10)))), lower(:text)) > 0)
+       and (:starred::boolean is null or coalesce(is_starred, false) = :starred)
+       and (:tag::text is null or :tag = any(tags))`;
+
+// Only the page's tasks are joined with their files.
+const PAGE = `select ${COLUMNS}, name, is_starred, tags, ${POSITION} as position,
+     extract(epoch from clock_now())::float8 as now_seconds,
+     (select to_jsonb(file) from (${outputFile('page.output_object_id')}) as file) as output,
+     exists (${posterOf('page.id')}) as has_poster`;
+
+const OWN_ANNOTATIONS = `left join (select task_id, name, is_starred, tags from task_annotations
+     where account_id = :accountId) as own on task_id = id`;
+
+const ANNOTATED = `from (select task_id as id, account_id, created_at from task_annotations) as annotated`;
+
+const LIST = namedStatement(
+  'gallery_list',
+  `${PAGE} from (select ${COLUMNS}, ${ANNOTATIONS}
+     from (select ${COLUMNS} from tasks ${SCANNED}) as scanned ${OWN_ANNOTATIONS}
+     where ${FOUND} ${NEWEST_FIRST} limit :limit::int) as page ${NEWEST_FIRST}`,
+);
+
+// Stars and tags are rare in a long list: it scans the annotated tasks alone.
+const LIST_ANNOTATED = namedStatement(
+  'gallery_annotated',
+  `${PAGE} from (select ${COLUMNS}, ${ANNOTATIONS}
+     from (select ${COLUMNS} from tasks
+       where id = any(array(select id ${ANNOTATED} ${SCANNED}))) as scanned ${OWN_ANNOTATIONS}
+     where ${FOUND} ${NEWEST_FIRST} limit :limit::int) as page ${NEWEST_FIRST}`,
 );
 
 const END_OF_WINDOW = namedStatement(
   'gallery_end_of_window',
-  `select ${POSITION} as position from (select created_at, id ${SCANNED}) as scanned
-   order by created_at desc, id desc offset :skip::int limit 1`,
+  `select ${POSITION} as position from (select created_at, id from tasks ${SCANNED}) as scanned
+   ${NEWEST_FIRST} offset :skip::int limit 1`,
+);
+
+const END_OF_ANNOTATED = namedStatement(
+  'gallery_end_of_annotated',
+  `select ${POSITION} as position from (select created_at, id ${ANNOTATED} ${SCANNED}) as scanned
+   ${NEWEST_FIRST} offset :skip::int limit 1`,
 );
 
 export interface TaskPage {
@@ -94,6 +140,9 @@ export async function listAccountTasks(
   page: { after: string | undefined; limit: number },
 ): Promise<TaskPage> {
   const { surfaces, state = null, model = null, key = null, text = null } = filter;
+  const { starred = null, tag = null } = filter;
+  const isOfAnnotated = starred === true || tag !== null;
+  const list = isOfAnnotated ? LIST_ANNOTATED : LIST;
   const period = { from: filter.from ?? '-infinity', until: filter.until ?? 'infinity' };
   const limit = page.limit + 1;
   const start =
@@ -102,24 +151,20 @@ export async function listAccountTasks(
   let found: TaskPage = { tasks: [], next: null };
   for (const window of [2 * limit, WINDOW]) {
     const range = { accountId, ...period, ...start, window };
-    const values = LIST.values({ ...range, limit, surfaces, state, model, key, text });
-    const rows = await db.query<ListedTask>(LIST, values);
+    const wanted = { ...range, limit, surfaces, state, model, key, text, starred, tag };
+    const rows = await db.query<ListedTask>(list, list.values(wanted));
     const tasks = rows.slice(0, page.limit);
     if (rows.length === limit) return { tasks, next: tasks.at(-1)?.position ?? null };
-    found = { tasks, next: await endOfWindow(db, range) };
+    const end = isOfAnnotated ? END_OF_ANNOTATED : END_OF_WINDOW;
+    found = { tasks, next: await endOf(db, end, end.values({ ...range, skip: window - 1 })) };
     if (found.next === null) return found;
   }
   return found;
 }
 
 /** Null: there are no more tasks. */
-async function endOfWindow(
-  db: Database,
-  range: Cursor & { accountId: string; from: Date | string; until: Date | string; window: number },
-): Promise<string | null> {
-  const values = END_OF_WINDOW.values({ ...range, skip: range.window - 1 });
-  const [end] = await db.query<{ position: string }>(END_OF_WINDOW, values);
-  return end?.position ?? null;
+async function endOf(db: Database, end: Statement, values: unknown[]): Promise<string | null> {
+  return (await first<{ position: string }>(db, end, values))?.position ?? null;
 }
 
 interface Cursor {
@@ -139,7 +184,7 @@ function parseCursor(position: string): Cursor {
 }
 
 /** A file of a task. Its times are ISO strings, as in JSON. */
-interface RecordedFile {
+export interface TaskFile {
   id: string;
   role: string;
   state: 'writing' | 'ready' | 'deleting' | 'deleted';
@@ -147,6 +192,7 @@ interface RecordedFile {
   size_bytes: number | null;
   delete_after: string | null;
   taken_down_at: string | null;
+  taken_down_by: Remover | null;
 }
 
 /** Why a task moved, as its account may see it. */
@@ -172,7 +218,10 @@ export interface TaskRecord extends Task {
   } | null;
   /** Its transitions after the create, oldest first. */
   history: { at: string; phase: Phase; cause: HistoryCause | null }[];
-  files: RecordedFile[];
+  files: TaskFile[];
+  name: string | null;
+  is_starred: boolean;
+  tags: string[];
 }
 
 const EXTRA = 'tasks.api_key_id, tasks.request_id, tasks.output_facts';
@@ -180,8 +229,10 @@ const EXTRA = 'tasks.api_key_id, tasks.request_id, tasks.output_facts';
 export const readTaskRecord = queryFirst<[accountId: string, id: string], TaskRecord>(
   'gallery_task',
   `select ${TASK_COLUMNS}, ${EXTRA}, ${HISTORY_OF_TASK} as history,
-     ${objectsOfTask('tasks.id')} as files
-   from tasks where account_id = $1 and id = $2`,
+     ${objectsOfTask('tasks.id')} as files, ${ANNOTATIONS}
+   from tasks left join (select task_id, name, is_starred, tags from task_annotations) as own
+     on task_id = tasks.id
+   where account_id = $1 and id = $2`,
 );
 
 export const accountPoster = queryFirst<
@@ -191,6 +242,81 @@ export const accountPoster = queryFirst<
   'gallery_poster',
   `select p.id, p.size_bytes from tasks cross join lateral (${posterOf('tasks.id')}) p
    where tasks.account_id = $1 and tasks.id = $2`,
+);
+
+/** What an account writes on its tasks; what is not given stays. */
+export interface Annotation {
+  /** Null takes the name away. */
+  name?: string | null | undefined;
+  starred?: boolean | undefined;
+  add: string[];
+  remove: string[];
+}
+
+const tagsOf = (before: string) => `array(
+       select distinct tag from unnest(${before} || :add::text[]) as tag
+       where tag <> all(:remove::text[]) order by tag)`;
+
+const ANNOTATE = namedStatement(
+  'gallery_annotate',
+  `insert into task_annotations (task_id, account_id, created_at, name, is_starred, tags)
+   select id, account_id, created_at, :name, coalesce(:starred::boolean, false),
+     ${tagsOf(`'{}'::text[]`)}
+   from tasks where account_id = :accountId and id = any(:ids::text[]) order by id
+   on conflict (task_id) do update set
+     name = case when :isNamed::boolean then :name else task_annotations.name end,
+     is_starred = coalesce(:starred::boolean, task_annotations.is_starred),
+     tags = ${tagsOf('task_annotations.tags')}
+   returning task_id`,
+);
+
+/**
+ * Names, stars and tags tasks of an account: all or none.
+ * @returns the ids of those that the account has
+ * @throws DatabaseError that violates `task_annotations_tags`, if one would have more than 20 tags
+ */
+export async function annotateTasks(
+  db: Database,
+  accountId: string,
+  ids: string[],
+  { name, starred, ...tags }: Annotation,
+): Promise<string[]> {
+  const named = { name: name ?? null, isNamed: name !== undefined, starred: starred ?? null };
+  const values = ANNOTATE.values({ accountId, ids, ...named, ...tags });
+  const rows = await db.query<{ task_id: string }>(ANNOTATE, values);
+  return rows.map(({ task_id: id }) => id);
+}
+
+const MAX_TAGS = 200;
+
+/** The tags of an account's newest annotated tasks. */
+export const accountTags = queryColumn<[accountId: string], string>(
+  'gallery_tags',
+  `select distinct tag from (select tags from task_annotations where account_id = $1
+     order by created_at desc limit ${WINDOW}) as annotated, unnest(tags) as tag
+   order by tag limit ${MAX_TAGS}`,
+);
+
+export interface OwnVideo {
+  task_id: string;
+  object_id: string;
+  prompt: string;
+  name: string | null;
+  seed: number;
+  created_at: Date;
+  media_type: string;
+  size_bytes: number;
+}
+
+/** Those of these tasks of an account whose videos are stored. */
+export const readVideos = query<[accountId: string, ids: string[]], OwnVideo>(
+  'gallery_videos',
+  `select tasks.id as task_id, file.id as object_id, request->>'prompt' as prompt, name, seed,
+     tasks.created_at, media_type, size_bytes
+   from tasks cross join lateral (${outputFile('tasks.output_object_id')}) as file
+     left join task_annotations on task_id = tasks.id
+   where tasks.account_id = $1 and tasks.id = any($2) and phase = 'completed'
+     and file.state = 'ready'`,
 );
 
 /** An account's tasks created on one day with one model and API key. */

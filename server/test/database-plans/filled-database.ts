@@ -64,6 +64,8 @@ const TRANSFERS = `
 const REST = {
   history: `insert into task_history (task_id, at, phase)
    select id, created_at, p from tasks, unnest(array['submitting', 'generating']) p`,
+  annotations: `insert into task_annotations (task_id, account_id, created_at, is_starred, tags)
+   select id, account_id, created_at, id like '%9', array['a tag'] from tasks where id like '%3' or id like '%9'`,
   keys: `insert into idempotency_keys (account_id, surface, key, fingerprint, task_id, created_at)
    select account_id, surface, idempotency_key, sha256(id::bytea), id, created_at from tasks`,
   evidence: `insert into evidence (attempt_id, source, finding, digest)

@@ -15,6 +15,7 @@ const GROWING = [
   'ledger_transfers',
   'evidence',
   'task_history',
+  'task_annotations',
   'webhook_deliveries',
   'webhook_attempts',
 ];
@@ -124,8 +125,8 @@ test('what a create or a delete reads of uploads are their rows alone', async ()
 test('the gallery of an account reads its own tasks only, whatever it filters by', async () => {
   const all = ['-infinity', 'infinity', 'infinity', ''];
   const live = ['api', 'web'];
-  const none = [live, null, null, null, null];
-  const filters = [['web'], 'failed', 'video-2.0', 'key_1', 'dusk'];
+  const none = [live, null, null, null, null, null, null];
+  const filters = [['web'], 'failed', 'video-2.0', 'key_1', 'dusk', true, 'a tag'];
   const searches = filters.map((wanted, place) =>
     none.map((any, i) => (i === place ? wanted : any)),
   );
@@ -133,8 +134,9 @@ test('the gallery of an account reads its own tasks only, whatever it filters by
     // 35 tasks and 24 archived ones, each on a page of its own, and the files of up to 25 of them.
     const values = ['acc_7', ...all, 5000, ...search, 25];
     await assertReadsFew('gallery_list', values, 10 * MAX_PAGES);
+    await assertReadsFew('gallery_annotated', values, 10 * MAX_PAGES);
   }
-  const ofApi = [['api'], null, null, null, null];
+  const ofApi = [['api'], null, null, null, null, null, null];
   await assertReadsFew('gallery_list', ['acc_7', ...all, 6, ...ofApi, 3], 2 * MAX_PAGES);
   const usage = ['acc_7', '-infinity', 'infinity', false];
   await assertReadsFew('gallery_usage', usage, 4 * MAX_PAGES);

@@ -16,7 +16,7 @@ const OWNERS = {
   accounts: `account_closings account_deletions accounts api_key_requests api_key_uses api_keys
     request_windows`,
   routing: 'routes terms',
-  tasks: 'idempotency_keys task_history tasks',
+  tasks: 'idempotency_keys task_history task_annotations tasks',
   attempts: 'attempts cancel_requests evidence orphan_jobs',
   worker: 'clock_marks job_times workers',
   uploads: 'uploads',

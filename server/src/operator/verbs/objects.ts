@@ -115,5 +115,7 @@ async function takeDownStored(tx: Transaction, object: LockedObject) {
         'or wait until it has ended',
     );
   }
-  return role === 'output' ? takeDownOutput(tx, object) : takeDownObject(tx, id);
+  return role === 'output'
+    ? takeDownOutput(tx, object, 'operator')
+    : takeDownObject(tx, id, 'operator');
 }

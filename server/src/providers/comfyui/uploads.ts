@@ -1,4 +1,4 @@
-import { fileEnding } from '../../kernel/file-endings.ts';
+import { fileEnding } from '../../kernel/file-names.ts';
 import { ServerError } from '../kit/remote.ts';
 import type { ProviderInput } from '../provider.ts';
 import { viewPath } from './outputs.ts';

@@ -13,8 +13,8 @@ import {
 } from '../../ledger/statement.ts';
 import type { BalanceKind, Reason } from '../../ledger/transfer.ts';
 import { limitSchema } from '../../requests/routes.ts';
-import { sendCsv } from '../csv.ts';
 import { ModeSchema, type PageDeps, type ResultOf, siteRoute } from '../route.ts';
+import { sendCsv } from '../send-file.ts';
 
 export type StatementLine = ResultOf<typeof getStatement>['items'][number];
 

@@ -23,8 +23,8 @@ import { COST_COLUMNS, readCosts } from '../../operator/verbs/costs.ts';
 import { listProviders, showCreates } from '../../operator/verbs/providers.ts';
 import { showRoutes } from '../../operator/verbs/routes.ts';
 import { TASKS } from '../../operator/verbs/tasks.ts';
-import { sendCsv } from '../csv.ts';
 import { siteRoute } from '../route.ts';
+import { sendCsv } from '../send-file.ts';
 import { type OperatorDeps, operatorRead, PAGE_ROWS, PREFIX, pageOf } from './operator-route.ts';
 import { VERB_ROUTES } from './verb-routes.ts';
 

@@ -1,6 +1,4 @@
 import type { Database } from '../../database/database.ts';
-import type { Log } from '../../kernel/log.ts';
-import { storageUnavailable } from '../../requests/errors.ts';
 import {
   acceptStreams,
   noUpload,
@@ -9,15 +7,11 @@ import {
   type Uploads,
   type UploadView,
 } from '../../requests/receive-upload.ts';
-import { ObjectMissing, type Storage } from '../../storage/storage.ts';
-import { reportIfVanished } from '../../storage/vanished.ts';
 import { deleteUpload } from '../../tasks/delete-upload.ts';
 import { type SiteRoute, sessionOf, siteRoute } from '../route.ts';
+import { type FileDeps, openStored } from '../send-file.ts';
 
-export interface SiteUploadDeps {
-  db: Database;
-  log: Log;
-  storage: Storage;
+export interface SiteUploadDeps extends FileDeps {
   uploads: Uploads;
 }
 
@@ -73,11 +67,7 @@ const getUploadFile = siteRoute('GET /console/api/uploads/:id/file', {
   rate: DOWNLOADS,
   handle: async (deps: SiteUploadDeps, { params, reply, session: { accountId } }) => {
     const { id, ...upload } = await readOwnUpload(deps.db, { accountId, id: params.id });
-    const bytes = await deps.storage.open(id).catch(async (cause: unknown) => {
-      if (!(cause instanceof ObjectMissing)) throw storageUnavailable('read', cause);
-      await reportIfVanished(deps, id);
-      throw noUpload();
-    });
+    const bytes = await openStored(deps, id, noUpload);
     reply.headers({
       'content-type': upload.media_type,
       'content-length': upload.size_bytes,

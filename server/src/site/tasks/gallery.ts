@@ -2,17 +2,22 @@ import { Type } from 'typebox';
 import { listKeys } from '../../accounts/api-keys.ts';
 import { type CatalogDeps, offeredNames } from '../../catalog/catalog.ts';
 import { modelSchema } from '../../catalog/model-schema.ts';
-import type { Database } from '../../database/database.ts';
-import { ApiError } from '../../kernel/errors.ts';
-import type { Log } from '../../kernel/log.ts';
+import { type Database, violatedConstraint } from '../../database/database.ts';
+import { ApiError, invalidRequest } from '../../kernel/errors.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { limitSchema } from '../../requests/routes.ts';
 import type { Links } from '../../storage/links.ts';
-import { ObjectMissing, type Storage } from '../../storage/storage.ts';
-import { reportIfVanished } from '../../storage/vanished.ts';
-import { accountPoster, type ListedTask, listAccountTasks } from '../../tasks/account-tasks.ts';
+import {
+  accountPoster,
+  accountTags,
+  annotateTasks,
+  type ListedTask,
+  listAccountTasks,
+  type TaskFile,
+} from '../../tasks/account-tasks.ts';
 import { API_SURFACE, WEB_SURFACE } from '../../tasks/create/new-task.ts';
-import { type AsJson, ModeSchema, type PageDeps, siteRoute } from '../route.ts';
+import { type AsJson, ModeSchema, nameSchema, type PageDeps, siteRoute } from '../route.ts';
+import { type FileDeps, openStored } from '../send-file.ts';
 import { PHASE_LABELS, shownStatus } from './task-words.ts';
 import { dayAfter, startOfDay } from './usage.ts';
 
@@ -21,8 +26,8 @@ type Listed = Omit<ListedTask, 'position'>;
 export type VideoItem = AsJson<ReturnType<typeof videoItem>>;
 
 export function videoItem(task: Listed, links: Links) {
-  const { request, phase, output_facts: facts, output_object_id: objectId } = task;
-  const hasVideo = task.has_video && phase === 'completed' && objectId !== null;
+  const { request, phase, output_facts: facts, output } = task;
+  const isThere = phase === 'completed' && output?.state === 'ready';
   return {
     id: task.id,
     status: shownStatus(phase),
@@ -30,6 +35,9 @@ export function videoItem(task: Listed, links: Links) {
     is_held: phase === 'held',
     label: PHASE_LABELS[phase],
     prompt: request.prompt,
+    name: task.name,
+    is_starred: task.is_starred,
+    tags: task.tags,
     model: request.model,
     mode: request.mode,
     resolution: request.resolution,
@@ -48,7 +56,20 @@ export function videoItem(task: Listed, links: Links) {
     height: facts?.height ?? null,
     poster_url: task.has_poster ? `/console/api/tasks/${task.id}/poster` : null,
     // A signed link that expires; null: no video, or deleted.
-    video_url: hasVideo ? links.linkTo(objectId, task.now_seconds) : null,
+    video_url: isThere ? links.linkTo(output.id, task.now_seconds) : null,
+    size_bytes: isThere ? output.size_bytes : null,
+    // Null: it is there, or there never was one.
+    deleted: phase === 'completed' && !isThere ? deletionOf(output) : null,
+  };
+}
+
+function deletionOf(output: TaskFile | null) {
+  const { taken_down_at: removed = null, taken_down_by: by, delete_after: kept } = output ?? {};
+  const at = removed ?? kept ?? null;
+  return {
+    // `unknown`: the owner or an operator.
+    by: removed === null ? ('retention' as const) : (by ?? ('unknown' as const)),
+    at: at === null ? null : new Date(at),
   };
 }
 
@@ -68,6 +89,8 @@ const Query = Type.Object({
   from: Type.Optional(Type.String()),
   to: Type.Optional(Type.String()),
   text: Type.Optional(Type.String({ maxLength: 200 })),
+  starred: Type.Optional(Type.Literal('yes')),
+  tag: Type.Optional(Type.String({ maxLength: 200 })),
   cursor: Type.Optional(Type.String({ maxLength: 200 })),
   limit: limitSchema(),
 });
@@ -78,11 +101,12 @@ const SURFACES = { live: [API_SURFACE, WEB_SURFACE], test: [TEST_SURFACE] };
 const listTasksOfAccount = siteRoute('GET /console/api/tasks', {
   query: Query,
   handle: async ({ db, links }: ShowDeps, { query, session: { accountId } }) => {
-    const { mode, surface, from, to, cursor, limit = LIMIT, text, ...rest } = query;
+    const { mode, surface, from, to, cursor, limit = LIMIT, text, starred, ...rest } = query;
     const filter = {
       ...rest,
       surfaces: SURFACES[mode].filter((one) => surface === undefined || one === surface),
       text: text === undefined || text.trim() === '' ? undefined : text.trim(),
+      starred: starred && true,
       from: from === undefined ? undefined : startOfDay('from', from),
       until: to === undefined ? undefined : dayAfter('to', to),
     };
@@ -99,9 +123,45 @@ const readTaskFilters = siteRoute('GET /console/api/task-filters', {
     const all = await listKeys(db, accountId);
     const keys = all.filter(({ mode }) => mode === query.mode);
     const models = offeredNames(catalog.current());
-    return { models, keys: keys.map(({ key_id: id, name }) => ({ id, name })) };
+    const tags = await accountTags(db, accountId);
+    return { models, tags, keys: keys.map(({ key_id: id, name }) => ({ id, name })) };
   },
 });
+
+/** How many videos are changed or downloaded together. */
+export const MAX_TOGETHER = 50;
+
+const TagsSchema = Type.Optional(Type.Array(nameSchema(40), { maxItems: 20 }));
+
+/** Names, stars and tags videos, all or none; what the body leaves out stays. */
+const patchTasks = siteRoute('PATCH /console/api/tasks', {
+  body: Type.Object({
+    ids: Type.Array(Type.String({ maxLength: 120 }), { minItems: 1, maxItems: MAX_TOGETHER }),
+    name: Type.Optional(Type.Union([nameSchema(120), Type.Null()])),
+    starred: Type.Optional(Type.Boolean()),
+    add_tags: TagsSchema,
+    remove_tags: TagsSchema,
+  }),
+  handle: async ({ db }: PageDeps, { body, session: { accountId } }) => {
+    const { ids, name, starred, add_tags: add = [], remove_tags: remove = [] } = body;
+    const annotation = { name, starred, add: add.map(trimmed), remove: remove.map(trimmed) };
+    const annotated = await annotateTasks(db, accountId, ids, annotation).catch(
+      (error: unknown) => {
+        if (violatedConstraint(error) !== 'task_annotations_tags') throw error;
+        const details = { field: 'add_tags', reason: 'too_many' };
+        throw invalidRequest('A video can have at most 20 tags.', details);
+      },
+    );
+    if (annotated.length === 0) throw noVideo();
+    return { annotated: annotated.length };
+  },
+});
+
+const trimmed = (text: string) => text.trim();
+
+export function noVideo(): ApiError {
+  return new ApiError('not_found', 'This account has no video with this id.');
+}
 
 /**
  * Sends a task's poster to its account. Its URL is stable, so browsers cache it for an hour, per
@@ -109,22 +169,15 @@ const readTaskFilters = siteRoute('GET /console/api/task-filters', {
  */
 const showPoster = siteRoute('GET /console/api/tasks/:id/poster', {
   handle: async (
-    { db, storage, log }: { db: Database; storage: Storage; log: Log },
+    deps: FileDeps,
     { params, request, reply, session: { accountId } },
   ): Promise<void> => {
-    const poster = await accountPoster(db, accountId, params.id);
+    const poster = await accountPoster(deps.db, accountId, params.id);
     if (!poster) throw noPoster();
     const etag = `"${poster.id}"`;
     reply.headers({ etag, vary: 'cookie', 'cache-control': 'private, max-age=3600' });
     if (request.headers['if-none-match'] === etag) return void reply.code(304).send();
-    const bytes = await storage.open(poster.id).catch(async (cause: unknown) => {
-      if (cause instanceof ObjectMissing) {
-        await reportIfVanished({ db, log }, poster.id);
-        throw noPoster();
-      }
-      const message = 'The picture can’t be read at the moment. Try again in a few seconds.';
-      throw new ApiError('service_busy', message, { retryAfterSeconds: 5, cause });
-    });
+    const bytes = await openStored(deps, poster.id, noPoster);
     reply.headers({ 'content-type': 'image/webp', 'content-length': poster.size_bytes });
     reply.send(bytes);
   },
@@ -134,4 +187,4 @@ function noPoster(): ApiError {
   return new ApiError('not_found', 'This account has no video with this id and a poster.');
 }
 
-export const GALLERY_ROUTES = [listTasksOfAccount, readTaskFilters, showPoster];
+export const GALLERY_ROUTES = [listTasksOfAccount, readTaskFilters, patchTasks, showPoster];

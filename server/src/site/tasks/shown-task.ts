@@ -1,12 +1,11 @@
 import { inputsOf, type RequestedInput } from '../../catalog/request.ts';
-import { ApiError } from '../../kernel/errors.ts';
 import { type TaskMovement, taskMovements } from '../../ledger/statement.ts';
 import { cancelForOwner, deleteOutputOf, type EndDeps } from '../../requests/end-task.ts';
 import type { Links } from '../../storage/links.ts';
-import { readTaskRecord, type TaskRecord } from '../../tasks/account-tasks.ts';
+import { readTaskRecord, type TaskFile, type TaskRecord } from '../../tasks/account-tasks.ts';
 import { type Credentials, publicColumns, readOwned, type Task } from '../../tasks/task.ts';
 import { type AsJson, siteRoute } from '../route.ts';
-import { type ShowDeps, videoItem } from './gallery.ts';
+import { noVideo, type ShowDeps, videoItem } from './gallery.ts';
 import { adviceFor, CHARGES, HELD_WORDS, PHASE_LABELS } from './task-words.ts';
 
 /** A task as the website shows it to its account. */
@@ -15,11 +14,11 @@ export type ShownInput = ShownTask['inputs'][number];
 
 /** The parts of a task that its account may see: nothing of the provider, attempts or evidence. */
 function shownTask(task: TaskRecord, movements: TaskMovement[], links: Links) {
-  const output = task.files.find(({ id }) => id === task.output_object_id);
+  const output = task.files.find(({ id }) => id === task.output_object_id) ?? null;
   const item = videoItem(
     {
       ...task,
-      has_video: output?.state === 'ready',
+      output,
       has_poster: task.files.some(({ role, state }) => role === 'poster' && state === 'ready'),
     },
     links,
@@ -43,7 +42,7 @@ function shownTask(task: TaskRecord, movements: TaskMovement[], links: Links) {
         ? null
         : { code, message: message ?? '', details, advice: adviceFor(code, cancellerOf(task)) },
     inputs: inputsOf(task.request).map((input) => shownInput(task, input)),
-    video: videoOf(task, output),
+    video: videoOf(task, output, item.deleted === null),
     // The time of this view, by the same clock as the other times.
     now: new Date(task.now_seconds * 1000),
   };
@@ -122,16 +121,14 @@ function credentialsOf(credentials: Credentials | undefined, model: string) {
 
 function videoOf(
   { phase, request, output_facts: facts }: TaskRecord,
-  output: TaskRecord['files'][number] | undefined,
+  output: TaskFile | null,
+  isThere: boolean,
 ) {
   if (phase !== 'completed' || !facts) return null;
-  const { delete_after: deletes = null, taken_down_at: removed = null } = output ?? {};
+  const { delete_after: deletes = null } = output ?? {};
   return {
-    // `deleted`: retention ended, or it was removed before that.
-    state: output?.state === 'ready' ? ('ready' as const) : ('deleted' as const),
+    state: isThere ? ('ready' as const) : ('deleted' as const),
     deletes_at: deletes === null ? null : new Date(deletes),
-    // When the customer or an operator removed it; null: neither did.
-    removed_at: removed === null ? null : new Date(removed),
     media_type: facts.mediaType,
     size_bytes: output?.size_bytes ?? null,
     width: facts.width,
@@ -147,7 +144,7 @@ function videoOf(
 /** @throws ApiError `not_found` when the account has no such task */
 export async function readShownTask({ db, links }: ShowDeps, accountId: string, id: string) {
   const task = await readTaskRecord(db, accountId, id);
-  if (!task) throw new ApiError('not_found', 'This account has no video with this id.');
+  if (!task) throw noVideo();
   return shownTask(task, await taskMovements(db, accountId, id), links);
 }
 
@@ -174,7 +171,7 @@ const deleteOutputOfAccount = siteRoute('DELETE /console/api/tasks/:id/output', 
 
 async function ownTask({ db }: EndDeps, accountId: string, id: string): Promise<Task> {
   const task = await readOwned(db, id, accountId, null);
-  if (!task) throw new ApiError('not_found', 'This account has no video with this id.');
+  if (!task) throw noVideo();
   return task;
 }
 

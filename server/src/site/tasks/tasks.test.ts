@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { crc32 } from 'node:zlib';
 import { assertError } from '../../../test/envelope.ts';
 import { REQUEST, sql } from '../../../test/task-fixtures.ts';
 import { taskMaker } from '../../../test/website/own-tasks.ts';
 import { openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
 import { createKey } from '../../accounts/api-keys.ts';
+import { eraseOf } from '../../attempts/erase.ts';
 import { grant } from '../../ledger/ledger.ts';
+import { takeDown } from '../../operator/verbs/objects.ts';
 import type { VideoItem } from './gallery.ts';
 
 const TASKS = '/console/api/tasks';
@@ -238,6 +241,145 @@ test('a held task says what that means, and nothing of its provider', async () =
   assert.match(body.held, /credits stay reserved/);
   assert.equal(body.timeline.at(-1).label, 'Being checked');
   assert.doesNotMatch(JSON.stringify(body), /secret-provider/);
+});
+
+test('names, stars and tags are an account’s own, found by search, and erased with its tasks', async () => {
+  const { db } = website.database;
+  const kim = await website.signIn({ credits: 10_000 });
+  const made = [
+    await make(kim.accountId, { prompt: 'Plain', ended: 'content_refused' }),
+    await make(kim.accountId, { prompt: 'A boat', ended: 'completed' }),
+  ];
+  const [plain = '', boat = ''] = made;
+  await sql(db, 'update tasks set seed = 4711 where id = $1', [boat]);
+  const write = (body: object) => kim.write(TASKS, { ids: made, ...body }, 'PATCH');
+  const finds = async (query: string, ...ids: string[]) =>
+    assert.deepEqual(idsOf(await listed(kim, query)), ids, query);
+  await write({ ids: [boat], name: 'Opening shot', starred: true, add_tags: ['sea', ' Reel 1 '] });
+  await write({ add_tags: ['sea', '1/2'], remove_tags: ['Reel 1'] });
+  const [shown] = await listed(kim, '?text=opening');
+  assert.deepEqual(
+    [shown?.id, shown?.name, shown?.is_starred, shown?.tags],
+    [boat, 'Opening shot', true, ['1/2', 'sea']],
+  );
+  assert.equal((await kim.get(`${TASKS}/${boat}`)).body.name, 'Opening shot');
+  await finds('?starred=yes', boat);
+  await finds('?tag=sea', boat, plain);
+  await finds('?tag=sea&state=failed', plain);
+  await finds('?tag=SEA');
+  await finds('?text=4711', boat);
+  await finds('?text=1/2', boat, plain);
+  const tags = (await kim.get('/console/api/task-filters')).body.tags;
+  assert.deepEqual(tags, ['1/2', 'sea']);
+  const refused: [body: object, field: string][] = [
+    [{ name: 'x'.repeat(121) }, 'name'],
+    [{ name: ' ' }, 'name'],
+    [{ add_tags: ['x'.repeat(41)] }, 'add_tags'],
+    [{ add_tags: Array.from({ length: 20 }, (_, i) => `${i}`) }, 'add_tags'],
+    [{ ids: [] }, 'ids'],
+    [{ ids: Array.from({ length: 51 }, (_, i) => `task_${i}`) }, 'ids'],
+  ];
+  for (const [body, field] of refused) {
+    const response = await write(body);
+    assertError(response, 'invalid_request');
+    assert.equal(response.body.error.details.field, field);
+  }
+  assertError(await ada.write(TASKS, { ids: made, name: 'Mine' }, 'PATCH'), 'not_found');
+  await write({ ids: [boat], name: null, starred: false });
+  await finds('?starred=yes');
+  await finds('?tag=sea', boat, plain);
+  await db.transaction((tx) => eraseOf(tx, kim.accountId));
+  assert.deepEqual(
+    await sql(db, 'select from task_annotations where account_id = $1', [kim.accountId]),
+    [],
+  );
+});
+
+test('a deleted video says who deleted it, and when', async () => {
+  const { db } = website.database;
+  const ids = await Promise.all(
+    [0, 1, 2, 3].map(() => make(ada.accountId, { ended: 'completed' })),
+  );
+  const [own = '', operators = '', kept = '', older = ''] = ids;
+  await ada.delete(`${TASKS}/${own}/output`);
+  await takeDown(db, { command: 'objects take-down', actor: 'test', reason: null }, operators);
+  const ended = `update stored_objects set state = 'deleted', delete_after = '2026-01-02T03:04:05Z'`;
+  await sql(db, `${ended} where owner_id = $1`, [kept]);
+  await sql(db, `${ended}, taken_down_at = '2026-01-01T00:00:00Z' where owner_id = $1`, [older]);
+  const who = new Map((await listed(ada)).map(({ id, deleted }) => [id, deleted]));
+  assert.deepEqual(
+    ids.map((id) => who.get(id)?.by),
+    ['owner', 'operator', 'retention', 'unknown'],
+  );
+  assert.equal(who.get(kept)?.at, '2026-01-02T03:04:05.000Z');
+  assert.equal(who.get(older)?.at, '2026-01-01T00:00:00.000Z');
+  assert.ok(Date.parse(who.get(own)?.at ?? '') <= Date.now());
+});
+
+/** The files of a ZIP archive, read by its directory, each checked against its checksum. */
+function unzip(bytes: Buffer): [name: string, content: string][] {
+  const end = bytes.length - 22;
+  const files: [string, string][] = [];
+  for (let at = bytes.readUInt32LE(end + 16); at < end; ) {
+    const [crc, size] = [bytes.readUInt32LE(at + 16), bytes.readUInt32LE(at + 24)];
+    const [length, offset] = [bytes.readUInt16LE(at + 28), bytes.readUInt32LE(at + 42)];
+    const data = bytes.subarray(offset + 30 + length, offset + 30 + length + size);
+    assert.equal(crc32(data), crc);
+    files.push([bytes.toString('utf8', at + 46, at + 46 + length), data.toString()]);
+    at += 46 + length;
+  }
+  assert.equal(files.length, bytes.readUInt16LE(end + 10));
+  return files;
+}
+
+test('videos are downloaded one by one and together, named by prompt and date', async () => {
+  const { db } = website.database;
+  const lee = await website.signIn({ credits: 10_000 });
+  const one = async (prompt: string, video: string) => {
+    const id = await make(lee.accountId, { prompt, ended: 'completed', video: Buffer.from(video) });
+    await sql(db, `update tasks set seed = 7, created_at = '2026-11-02' where id = $1`, [id]);
+    return id;
+  };
+  const boat = await one('../A "boat"\r\n%00; at dawn', 'one');
+  const twin = await one('A boat, at DAWN!', 'two');
+  const prompt = 'कुत्ता 船 '.repeat(40);
+  const foreign = await one(prompt, 'three');
+  await lee.write(TASKS, { ids: [foreign], name: '船 Ä' }, 'PATCH');
+  const others = await make(ada.accountId, { ended: 'completed' });
+  const alone = await inject(lee, `${TASKS}/${foreign}/file`);
+  assert.deepEqual(
+    [alone.payload, alone.headers['content-disposition'], alone.headers['content-length']],
+    [
+      'three',
+      `attachment; filename="_-_-2026-11-02-7.mp4"; filename*=UTF-8''%E8%88%B9-%C3%A4-2026-11-02-7.mp4`,
+      '5',
+    ],
+  );
+  const ids = [twin, foreign, boat, boat, others, 'task_none'];
+  const { rawPayload, headers } = await inject(lee, `/console/api/videos.zip?ids=${ids}`);
+  assert.equal(headers['content-length'], String(rawPayload.length));
+  assert.match(
+    String(headers['content-disposition']),
+    /^attachment; filename="videos-[\d-]+\.zip"$/,
+  );
+  assert.deepEqual(unzip(rawPayload), [
+    ['a-boat-at-dawn-2026-11-02-7.mp4', 'two'],
+    ['船-ä-2026-11-02-7.mp4', 'three'],
+    ['a-boat-00-at-dawn-2026-11-02-7.mp4', 'one'],
+  ]);
+  await lee.write(TASKS, { ids: [boat], name: 'A BOAT at dawn' }, 'PATCH');
+  const again = await inject(lee, `/console/api/videos.zip?ids=${twin},${boat}`);
+  assert.deepEqual(unzip(again.rawPayload)[1], ['a-boat-at-dawn-2026-11-02-7 (2).mp4', 'one']);
+  const zipOf = (names: string) => lee.get(`/console/api/videos.zip?ids=${names}`);
+  assertError(await zipOf(others), 'not_found');
+  assertError(
+    await zipOf(Array.from({ length: 51 }, (_, i) => `task_${i}`).join()),
+    'invalid_request',
+  );
+  await sql(db, 'update stored_objects set size_bytes = 4e9 where owner_id = $1', [boat]);
+  assertError(await zipOf(`${boat},${twin}`), 'file_missing');
+  await sql(db, 'update stored_objects set size_bytes = 4e9 where owner_id = $1', [twin]);
+  assertError(await zipOf(`${boat},${twin}`), 'invalid_request');
 });
 
 function inject(visitor: TestVisitor, url: string, headers = {}) {

@@ -4,8 +4,8 @@ import type { Database } from '../../database/database.ts';
 import { invalidRequest } from '../../kernel/errors.ts';
 import { csvTable } from '../../kernel/text/csv.ts';
 import { accountUsage, type UsageRow } from '../../tasks/account-tasks.ts';
-import { sendCsv } from '../csv.ts';
 import { ModeSchema, type PageDeps, type ResultOf, siteRoute } from '../route.ts';
+import { sendCsv } from '../send-file.ts';
 
 const DAY_MS = 86_400_000;
 const SHAPE = /^\d{4}-\d\d-\d\d$/;

@@ -3,13 +3,33 @@ import type { VideoItem } from '../../server/src/site/tasks/gallery.ts';
 import { isMissing, useEvery, useLoad } from './load.ts';
 import { useSession } from './session.tsx';
 
-const NAMED = { words: 8, characters: 60 };
+/** The own name of a video; without one, its prompt. */
+export function nameOf({ name, prompt }: VideoItem): string {
+  return name ?? prompt;
+}
 
-/** The name of a downloaded file, such as `a-boat-at-dawn-2026-11-28-42.mp4`, where 42 is the seed. */
-export function fileNameOf({ prompt, created_at: at, seed }: VideoItem): string {
-  const words = prompt.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-  const text = words.slice(0, NAMED.words).join('-').slice(0, NAMED.characters);
-  return `${text || 'video'}-${at.slice(0, 10)}-${seed}.mp4`;
+/** A task's state in the words of `Status`. */
+export function shownState({ status, is_held: isHeld, deleted }: VideoItem): string {
+  if (isHeld) return 'held';
+  return deleted ? 'deleted' : status;
+}
+
+const DELETED = {
+  owner: 'You deleted it',
+  operator: 'The operator of this service removed it',
+  unknown: 'You or the operator of this service deleted it',
+  retention: 'It was kept',
+};
+
+/** Who deleted a video, followed by the time. */
+export function whoDeleted({ by, at }: NonNullable<VideoItem['deleted']>): string {
+  const before = by === 'retention' ? ' until ' : ' on ';
+  return at === null ? 'It is not kept any more' : DELETED[by] + before;
+}
+
+/** Where the file of a video is downloaded, under a name made from its prompt and date. */
+export function downloadOf({ id }: VideoItem): string {
+  return `/console/api/tasks/${id}/file`;
 }
 
 const EVERY_MS = 2000;

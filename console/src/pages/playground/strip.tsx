@@ -2,11 +2,11 @@ import { useState } from 'preact/hooks';
 import type { VideoItem } from '../../../../server/src/site/tasks/gallery.ts';
 import { useEvery, useListener, useLoad } from '../../load.ts';
 import { useMode } from '../../session.tsx';
+import { shownState } from '../../task.ts';
 import { Status } from '../../ui/badge.tsx';
 import { Link } from '../../ui/button.tsx';
 import { Credits } from '../../ui/format.tsx';
 import { NotifyButton } from './progress.tsx';
-import { shownState } from './viewer.tsx';
 
 const SHOWN = '24';
 const EVERY_MS = { visible: 4000, hidden: 15_000 };

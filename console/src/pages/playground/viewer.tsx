@@ -1,9 +1,8 @@
 import { useMemo, useState } from 'preact/hooks';
-import type { VideoItem } from '../../../../server/src/site/tasks/gallery.ts';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import type { ApiFailure } from '../../api.ts';
 import { useEvery } from '../../load.ts';
-import { fileNameOf } from '../../task.ts';
+import { downloadOf, shownState } from '../../task.ts';
 import { Badge, Status, TestMark } from '../../ui/badge.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Credits } from '../../ui/format.tsx';
@@ -39,7 +38,7 @@ export function Viewer({ task, error, onCompare, ...uses }: ViewerProps) {
       <p class="line-clamp-2 text-dim">{task.prompt}</p>
       <div class="flex flex-wrap items-center gap-2.5">
         {task.video_url && (
-          <ButtonLink icon="download" href={task.video_url} download={fileNameOf(task)}>
+          <ButtonLink icon="download" href={downloadOf(task)} download>
             Download
           </ButtonLink>
         )}
@@ -72,12 +71,6 @@ function Heading({ id, task }: { id: string; task: ShownTask }) {
       </div>
     </div>
   );
-}
-
-/** A task's state in the words of {@link Status}. */
-export function shownState({ status, is_held: isHeld, video_url: url }: VideoItem): string {
-  if (isHeld) return 'held';
-  return status === 'completed' && url === null ? 'deleted' : status;
 }
 
 export function Outcome({ task }: { task: ShownTask }) {

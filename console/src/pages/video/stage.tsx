@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
+import { shownState, whoDeleted } from '../../task.ts';
 import { Status, TestMark } from '../../ui/badge.tsx';
 import { Working } from '../../ui/button.tsx';
 import { Credits, DateTime } from '../../ui/format.tsx';
@@ -7,15 +8,13 @@ import { Icon } from '../../ui/icon.tsx';
 import { Player } from '../../ui/player.tsx';
 
 export function Stage({ task }: { task: ShownTask }) {
-  const { held, video, status } = task;
-  const ended = video?.state === 'deleted' ? 'deleted' : status;
-  const state = held === null ? ended : 'held';
+  const { video } = task;
   return (
     <div class="grid grid-cols-[minmax(0,1fr)] gap-5">
       <Screen task={task} />
       <div class="flex flex-wrap items-baseline gap-x-6 gap-y-2">
         <div role="status">
-          <Status state={state} />
+          <Status state={shownState(task)} />
         </div>
         {task.surface === 'test' && <TestMark />}
         <p>
@@ -66,10 +65,12 @@ function Screen({ task }: { task: ShownTask }) {
       </Notice>
     );
   }
-  if (video) {
+  if (task.deleted) {
+    const { at } = task.deleted;
     return (
       <Notice title="The video was deleted" icon="trash">
-        <WhyDeleted video={video} /> Its credits stay charged. You can run the same request again.
+        {whoDeleted(task.deleted)}
+        {at && <DateTime at={at} />}. Its credits stay charged. You can run the same request again.
       </Notice>
     );
   }
@@ -87,18 +88,6 @@ function Screen({ task }: { task: ShownTask }) {
         {task.label}
       </p>
     </div>
-  );
-}
-
-function WhyDeleted({ video }: { video: NonNullable<ShownTask['video']> }) {
-  const { removed_at: removed, deletes_at: kept } = video;
-  const at = removed ?? kept;
-  if (!at) return <>It is not kept any more.</>;
-  return (
-    <>
-      {removed ? 'You or the operator of this service deleted it on ' : 'It was kept until '}
-      <DateTime at={at} />.
-    </>
   );
 }
 

@@ -1,8 +1,9 @@
 import { useRoute } from 'preact-iso';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
+import { editAnnotations, StarButton, Tags } from '../../annotations.tsx';
 import { api } from '../../api.ts';
 import { isMissing } from '../../load.ts';
-import { fileNameOf, useTask } from '../../task.ts';
+import { downloadOf, nameOf, useTask } from '../../task.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { confirm } from '../../ui/form/form-dialog.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -33,10 +34,16 @@ export default function VideoPage() {
       isTitleComing={!data && !loaded.error}
       actions={
         <>
-          {data && <ShareButton task={data} />}
-          {data && <EndButtons task={data} onChange={loaded.reload} />}
+          {data && (
+            <>
+              <StarButton item={data} onChange={loaded.reload} />
+              <Button onClick={() => editAnnotations([data], loaded.reload)}>Name and tags</Button>
+              <ShareButton task={data} />
+              <EndButtons task={data} onChange={loaded.reload} />
+            </>
+          )}
           {data && data.video_url !== null && (
-            <ButtonLink icon="download" href={data.video_url} download={fileNameOf(data)}>
+            <ButtonLink icon="download" href={downloadOf(data)} download>
               Download
             </ButtonLink>
           )}
@@ -53,6 +60,7 @@ export default function VideoPage() {
       <Load from={loaded} skeleton={BLANK}>
         {(task) => (
           <>
+            <Tags tags={task.tags} />
             <Stage task={task} />
             <VideoDetails task={task} />
           </>
@@ -64,9 +72,10 @@ export default function VideoPage() {
 
 const TITLE_CHARACTERS = 70;
 
-function titleOf({ prompt }: ShownTask): string {
-  if (prompt.length <= TITLE_CHARACTERS) return prompt;
-  const cut = prompt.slice(0, TITLE_CHARACTERS);
+function titleOf(task: ShownTask): string {
+  const name = nameOf(task);
+  if (name.length <= TITLE_CHARACTERS) return name;
+  const cut = name.slice(0, TITLE_CHARACTERS);
   return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), TITLE_CHARACTERS / 2))}…`;
 }
 

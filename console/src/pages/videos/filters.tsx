@@ -8,7 +8,10 @@ import { Field, type TextProps } from '../../ui/form/field.tsx';
 /** The list's filters in the page's URL: `text`, `state`, `model` and so on. */
 export type Filters = Partial<Record<(typeof NAMES)[number], string>>;
 
-const NAMES = ['text', 'state', 'model', 'key', 'surface', 'from', 'to'] as const;
+const NAMES = ['text', 'state', 'starred', 'model', 'key', 'surface', 'tag', 'from', 'to'] as const;
+
+/** These are not folded away. */
+const FREQUENT = 3;
 
 export function filtersOf(query: Record<string, string>): Filters {
   return Object.fromEntries(NAMES.flatMap((name) => (query[name] ? [[name, query[name]]] : [])));
@@ -38,6 +41,7 @@ interface FilterProps {
 export function FilterBar({ filters, onChange }: FilterProps) {
   const mode = useMode();
   const { data } = useLoad('/console/api/task-filters', { query: { mode } });
+  const tags = data?.tags ?? [filters.tag ?? []].flat();
   const keys = (data?.keys ?? []).map(({ id, name }) => ({ value: id, label: name ?? id }));
   const field = (name: keyof Filters) => ({
     value: filters[name] ?? '',
@@ -50,11 +54,12 @@ export function FilterBar({ filters, onChange }: FilterProps) {
   const isFiltered = Object.keys(filters).length > 0;
   return (
     <search aria-label="Videos" class="grid gap-4">
-      <div class="grid items-end gap-4 sm:grid-cols-[1fr_14rem]">
+      <div class="grid items-end gap-4 sm:grid-cols-[1fr_12rem_auto]">
         <SearchField {...field('text')} />
         <Select label="Status" choices={STATES} {...field('state')} />
+        <StarFilter {...field('starred')} />
       </div>
-      <details open={NAMES.slice(2).some((name) => filters[name] !== undefined)}>
+      <details open={NAMES.slice(FREQUENT).some((name) => filters[name] !== undefined)}>
         <summary class="w-fit cursor-pointer py-1 text-dim hover:text-ink">More filters</summary>
         <div class="mt-3 grid gap-4 sm:grid-cols-2 lg:grid-cols-5">
           <Select
@@ -66,6 +71,7 @@ export function FilterBar({ filters, onChange }: FilterProps) {
           {mode === 'live' && (
             <Select label="Created through" choices={SURFACES} {...field('surface')} />
           )}
+          {tags.length > 0 && <Select label="Tag" choices={[ANY_TAG, ...tags]} {...field('tag')} />}
           <Field label="From (UTC)" type="date" {...field('from')} />
           <Field label="To (UTC)" type="date" {...field('to')} />
         </div>
@@ -81,7 +87,7 @@ export function FilterBar({ filters, onChange }: FilterProps) {
   );
 }
 
-function SearchField({ value: text, onChange }: Pick<TextProps, 'value' | 'onChange'>) {
+function SearchField({ value: text, onChange }: Control) {
   const [typed, setTyped] = useState(text);
   useEffect(() => setTyped(text), [text]);
   useEffect(() => {
@@ -91,7 +97,8 @@ function SearchField({ value: text, onChange }: Pick<TextProps, 'value' | 'onCha
   }, [typed]);
   return (
     <Field
-      label="Text in the prompt"
+      label="Search"
+      placeholder="Prompt, name, tag or seed"
       type="search"
       maxLength={200}
       value={typed}
@@ -100,6 +107,23 @@ function SearchField({ value: text, onChange }: Pick<TextProps, 'value' | 'onCha
   );
 }
 
+type Control = Pick<TextProps, 'value' | 'onChange'>;
+
+function StarFilter({ value, onChange }: Control) {
+  const isOn = value !== '';
+  return (
+    <Button
+      icon="star"
+      look={isOn ? 'primary' : 'plain'}
+      aria-pressed={isOn}
+      onClick={() => onChange(isOn ? '' : 'yes')}
+    >
+      Starred
+    </Button>
+  );
+}
+
 const SURFACES = { '': 'Website or API', web: 'Website', api: 'API' };
 const ANY_MODEL = { value: '', label: 'Any model' };
+const ANY_TAG = { value: '', label: 'Any tag' };
 const ANY_KEY = { value: '', label: 'Any API key' };

@@ -46,9 +46,12 @@ export function useReturningList(filters: Filters): LoadedList<VideoItem> {
 
 const EVERY_MS = 4000;
 
-export function useLive(items: VideoItem[] | undefined): VideoItem[] | undefined {
+/** The videos of a list, read again while one is in progress. */
+export function useLive({ items, parts }: LoadedList<VideoItem>): VideoItem[] | undefined {
   const [fresh, setFresh] = useState<Map<string, VideoItem>>(new Map());
   const mode = useMode();
+  const [newest] = parts;
+  useEffect(() => setFresh(new Map()), [newest]); // the list is newer now
   const current = items?.map((item) => fresh.get(item.id) ?? item);
   const isWaiting = current?.some((item) => item.status === 'processing');
   useEvery(isWaiting ? EVERY_MS : undefined, async () => {

@@ -1,13 +1,15 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import { ignoringErrors } from '../../personal.ts';
 import { useMode } from '../../session.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, ErrorState, Load } from '../../ui/states.tsx';
-import { More } from '../../ui/table.tsx';
+import { More, Table } from '../../ui/table.tsx';
 import { FilterBar, type Filters, filtersOf, queryOf } from './filters.tsx';
 import { useLive, useReturningList } from './list.ts';
-import { VideoCard } from './video-card.tsx';
+import { SelectionBar, useSelection } from './selection.tsx';
+import { columnsOf, VideoCard } from './video-card.tsx';
 
 const LEADS = {
   live: 'Every video of your account, created on this website or through the API.',
@@ -50,7 +52,9 @@ interface VideosProps {
 
 function Videos({ filters, clear, onNew }: VideosProps) {
   const list = useReturningList(filters);
-  const items = useLive(list.items);
+  const items = useLive(list);
+  const { selected, ...selection } = useSelection(items);
+  const [view, setView] = useView();
   const isFiltered = Object.keys(filters).length > 0;
   const isNew = items?.length === 0 && !isFiltered && !list.hasMore;
   useEffect(() => onNew(isNew), [isNew]);
@@ -61,13 +65,18 @@ function Videos({ filters, clear, onNew }: VideosProps) {
           items &&
           `${items.length} video${items.length === 1 ? '' : 's'}${list.hasMore ? ' or more' : ''}`}
       </div>
+      {items && items.length > 0 && <ViewButtons view={view} onChange={setView} />}
       <Load from={{ ...list, data: items }} skeleton={BLANKS}>
         {(videos) => {
           if (isNew) return FIRST_STEPS;
           if (videos.length === 0) return <NoMatch hasMore={list.hasMore} clear={clear} />;
+          const props = { selection, onChange: list.reload };
+          if (view === 'list') {
+            return <Table caption="Videos" columns={columnsOf(props)} rows={videos} />;
+          }
           const cards = videos.map((item) => (
             <li key={item.id}>
-              <VideoCard item={item} />
+              <VideoCard item={item} {...props} />
             </li>
           ));
           return <ul class={GRID}>{cards}</ul>;
@@ -75,7 +84,41 @@ function Videos({ filters, clear, onNew }: VideosProps) {
       </Load>
       {items !== undefined && list.error && <ErrorState error={list.error} />}
       <More list={list} />
+      <SelectionBar selected={selected} onClear={selection.clear} onChange={list.reload} />
     </>
+  );
+}
+
+const VIEWS = { grid: 'Grid', list: 'List' } as const;
+type View = keyof typeof VIEWS;
+
+/** The browser keeps the choice. */
+function useView() {
+  const kept = () =>
+    ignoringErrors(() => localStorage.getItem('videos')) === 'list' ? 'list' : 'grid';
+  const [view, setView] = useState<View>(kept);
+  const choose = (next: View) => {
+    setView(next);
+    ignoringErrors(() => localStorage.setItem('videos', next));
+  };
+  return [view, choose] as const;
+}
+
+function ViewButtons({ view, onChange }: { view: View; onChange: (view: View) => void }) {
+  return (
+    <div role="group" aria-label="View" class="mb-4 flex justify-end gap-1.5">
+      {(['grid', 'list'] as const).map((one) => (
+        <Button
+          key={one}
+          small
+          look={one === view ? 'primary' : 'plain'}
+          aria-pressed={one === view}
+          onClick={() => onChange(one)}
+        >
+          {VIEWS[one]}
+        </Button>
+      ))}
+    </div>
   );
 }
 

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
+import { longTest } from '../../server/test/long.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { VERSION } from '../typescript/src/version.ts';
 import { packClients } from './pack.ts';
@@ -27,7 +28,7 @@ test('all packages and the service have one version', () => {
   assert.deepEqual(Object.keys(packClients()).sort(), [...NPM, WHEEL, SDIST].sort());
 });
 
-test('another machine at another time makes the same bytes', async () => {
+longTest('another machine at another time makes the same bytes', async () => {
   await using folder = await temporaryFolder();
   const env = { ...process.env, TZ: 'Pacific/Kiritimati', LANG: 'tr_TR.UTF-8' };
   await run('sh', ['-c', `umask 077 && exec "$0" "$@"`, process.execPath, PACK, folder.path], {

@@ -95,6 +95,7 @@ async function runFiles(): Promise<boolean> {
     // Most files wait more than they compute. Eight services are enough for one Postgres.
     concurrency: Math.min(8, 4 * availableParallelism()),
     testNamePatterns: values['test-name-pattern'],
+    forceExit: true, // what a failed test leaves open must not keep the run from its end
     ...(!LONG && { timeout: 8 * 60_000 }),
     ...(process.env.FRAMEWRIGHT_COVERAGE === '1' && COVERAGE),
   });

@@ -92,7 +92,7 @@ async function dataOf(call: Promise<unknown>, isKind: (error: unknown) => boolea
 
 const isAbort = (error: unknown) => error instanceof Error && error.name === 'AbortError';
 
-test('after a timeout or an abort, the error has the paid task and its key', async () => {
+longTest('after a timeout or an abort, the error has the paid task and its key', async () => {
   const slow = { prompt: 'A boat, test-slow' };
   const limit = { providerOptions: { framewright: { pollTimeoutMs: 3000 } } };
   for (const [options, isKind] of [
@@ -150,7 +150,7 @@ test('a start whose response was lost may be charged, also after a 401', async (
   assert.deepEqual([[idempotencyKey], tasks], [keys, 1]);
 });
 
-test('a status that is refused is an APICallError with the task and its key', async () => {
+longTest('a status that is refused is an APICallError with the task and its key', async () => {
   await using opened = await openCase(
     { on: 'read', faults: [{ kind: 'refuse', status: 401, code: 'unauthorized' }] },
     { on: 'read', faults: [{ kind: 'refuse', status: 503, code: 'service_busy' }] },

@@ -12,7 +12,7 @@ import { endOf, type Machine, openMachine } from './fw-process.ts';
 import { type Moment, openWatchedProxy } from './watched-proxy.ts';
 
 /** How many generations are killed, and how many of them at a time. */
-const RUNS = LONG ? 200 : 2;
+const RUNS = LONG ? 200 : 1;
 const AT_ONCE = 6;
 const KILLS = 3;
 const PRICE = 250;

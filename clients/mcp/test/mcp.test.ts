@@ -136,7 +136,7 @@ test('what fails says what was charged and what to do, and shows no API key', as
   }
 });
 
-test('over HTTP no text is read as a path of the service', async () => {
+longTest('over HTTP no text is read as a path of the service', async () => {
   await using client = await overHttp();
   const input = { mode: 'image-to-video', prompt: 'A boat', request_id: 'from-file' };
   for (const image_url of ['/etc/hostname', 'package.json', 'file:///etc/hostname']) {
@@ -235,7 +235,7 @@ async function connectWithin(session: Session) {
   return disposable(client);
 }
 
-test('a call ends when its time is over, and the video goes on', async () => {
+longTest('a call ends when its time is over, and the video goes on', async () => {
   const api = new Framewright({ apiKey: await newApiKey(), baseUrl: `${fixture.url}/api/v1` });
   await using client = await connectWithin({ client: api, stopping: AbortSignal.timeout(1000) });
   const input = { prompt: 'A boat, test-slow', request_id: 'slow-0001' };

@@ -14,7 +14,7 @@ import { type Due, type Life, persevering, type World } from './lives/life.ts';
 import { LIVES } from './lives/lives.ts';
 
 const SEED = Number(process.env.FRAMEWRIGHT_SEED ?? Math.floor(Math.random() * 1e9));
-const ORDERS = LONG ? 300 : 12;
+const ORDERS = LONG ? 300 : 6;
 const ACCOUNTS = Math.max(2, Math.floor(ORDERS / 4));
 /** The shares of calls to Stripe that go wrong. */
 const FAULTS = { lost: 0.02, 'saved-500': 0.03, conflict: 0.02, 'rate-limit': 0.02 };

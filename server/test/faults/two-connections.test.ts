@@ -12,7 +12,7 @@ import { until } from '../until.ts';
 import { openTwoAccounts } from './two-accounts.ts';
 
 const CREDITS = 1_000_000;
-const CREATES = 30;
+const CREATES = 18;
 /** Every third response of a submit is lost. */
 const LOST_EACH = 3;
 

@@ -151,8 +151,8 @@ function visitors(isOperator: boolean) {
   };
 }
 
-/** Usually each third request: 29 texts are no multiple of it, so that each is sent somewhere. */
-const SHARE = LONG ? 1 : 3;
+/** Usually each eighth request: 29 texts are no multiple of it, so that each is sent somewhere. */
+const SHARE = LONG ? 1 : 8;
 
 test('no hostile text, body or cursor makes a route fail', async () => {
   const next = { session: visitors(false), operator: visitors(true) };

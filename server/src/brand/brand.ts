@@ -17,7 +17,7 @@ export const BRAND_FIELDS = {
   name: {
     variable: 'BRAND_NAME',
     about: 'The name that customers read, at most 60 characters.',
-    check: checkName,
+    check: (given, refuse) => checkLine(given, MAX_NAME, refuse),
   },
   logo: {
     variable: 'BRAND_LOGO',
@@ -28,6 +28,17 @@ export const BRAND_FIELDS = {
     variable: 'BRAND_COLOR',
     about: 'The accent colour, such as #1a6fd4.',
     check: checkColor,
+  },
+  hero_text: {
+    variable: 'BRAND_HERO_TEXT',
+    about: 'The heading of the first page, at most 80 characters.',
+    check: (given, refuse) => checkLine(given, MAX_HERO, refuse),
+  },
+  videos: {
+    variable: 'BRAND_VIDEOS',
+    about:
+      'Links of shared videos, such as /s/…, with spaces between them: the first is on the first page, all are examples in the playground.',
+    check: checkVideos,
   },
   support_email: {
     variable: 'SUPPORT_EMAIL',
@@ -69,13 +80,33 @@ export interface BrandDeps {
 }
 
 const MAX_NAME = 60;
-/** Characters that end a line, or that reorder the text around the name. */
+const MAX_HERO = 80;
+/** Characters that end a line, or that reorder the text around it. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
 
-function checkName(given: string, refuse: (bound: string) => never): string {
+function checkLine(given: string, most: number, refuse: (bound: string) => never): string {
   if (UNPRINTABLE.test(given)) refuse('must be one line of printable characters');
-  if ([...given].length > MAX_NAME) refuse(`must have at most ${MAX_NAME} characters`);
+  if ([...given].length > most) refuse(`must have at most ${most} characters`);
   return given;
+}
+
+const MAX_VIDEOS = 6;
+
+/** Keeps the paths: videos are shared by this installation, whatever its address. */
+function checkVideos(given: string, refuse: (bound: string) => never): string {
+  const paths = given
+    .split(/[\s,]+/)
+    .filter(Boolean)
+    .map((link) => /^(?:https?:\/\/[^/\s]+)?(\/s\/[\w-]{1,200})$/.exec(link)?.[1]);
+  const links = paths.filter((path) => path !== undefined);
+  if (links.length < paths.length) refuse('must be links of shared videos, which begin with /s/');
+  if (links.length > MAX_VIDEOS) refuse(`must be at most ${MAX_VIDEOS} links`);
+  return links.join(' ');
+}
+
+/** The paths of the pages of the operator's videos. */
+export function videosOf({ videos = '' }: BrandSettings): string[] {
+  return videos.split(' ').filter(Boolean);
 }
 
 const MAX_EMAIL = 254;

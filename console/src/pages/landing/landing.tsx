@@ -41,8 +41,11 @@ export default function LandingPage() {
 function Opening() {
   return (
     <section class="mx-auto max-w-[76rem] px-4 pt-14 sm:px-8 sm:pt-24">
-      <h1 tabIndex={-1} class="max-w-[13ch] text-display">
-        Pay for the video, not for the attempt.
+      <h1
+        tabIndex={-1}
+        class={`${brand.hero_text ? 'max-w-[20ch] break-words' : 'max-w-[13ch]'} text-display`}
+      >
+        {brand.hero_text ?? 'Pay for the video, not for the attempt.'}
       </h1>
       <div class="mt-9 grid gap-x-16 gap-y-8 sm:mt-12 lg:grid-cols-[1fr_auto] lg:items-end">
         <p class="max-w-[46ch] text-lg leading-relaxed text-dim">
@@ -57,7 +60,7 @@ function Opening() {
           <ButtonLink href="/pricing">See the prices</ButtonLink>
         </div>
       </div>
-      {brand.shows_test_patterns && <Screening />}
+      <Screening />
     </section>
   );
 }

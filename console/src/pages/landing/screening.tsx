@@ -1,12 +1,45 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { brand } from '../../brand.ts';
 import { IconButton } from '../../ui/button.tsx';
 import poster from './sample.jpg';
 import sample from './sample.mp4';
 
 const reducedMotion = matchMedia('(prefers-reduced-motion: reduce)');
 
-/** With reduced motion, shows the video's first frame and a button. */
+const PATTERN = {
+  src: sample,
+  poster,
+  label: 'A sample: slow lights, and the words of its prompt',
+  shape: 'aspect-[21/9] object-cover',
+  caption: 'A lighthouse at dawn, waves below · 4 s · 21:9',
+  note: 'test pattern of the local renderer, not an AI model',
+};
+
+/** The video that the operator has chosen; otherwise a test pattern, if new tasks make such. */
 export function Screening() {
+  const { hero_video: page, shows_test_patterns: hasPattern } = brand;
+  const [isGone, setGone] = useState(false);
+  const chosen = {
+    src: `${page}/video.mp4`,
+    poster: `${page}/poster.webp`,
+    label: 'A video made here',
+    shape: 'aspect-video object-contain',
+    caption: '',
+    note: 'made here',
+    onGone: () => setGone(true),
+  };
+  if (page && !isGone) return <Screen {...chosen} />;
+  return hasPattern ? <Screen key="pattern" {...PATTERN} /> : null;
+}
+
+interface ScreenProps
+  extends Record<'src' | 'poster' | 'label' | 'shape' | 'caption' | 'note', string> {
+  /** The video has ended since it was chosen. */
+  onGone?: () => void;
+}
+
+/** With reduced motion, shows the poster and a button. */
+function Screen({ src, poster, label, shape, caption, note, onGone }: ScreenProps) {
   const video = useRef<HTMLVideoElement>(null);
   const [isPlaying, setPlaying] = useState(false);
   const playhead = usePlayhead(video, isPlaying);
@@ -19,7 +52,7 @@ export function Screening() {
       <div class="cropped">
         <video
           ref={video}
-          src={sample}
+          src={src}
           poster={poster}
           width={840}
           height={360}
@@ -27,10 +60,11 @@ export function Screening() {
           loop
           playsInline
           preload="auto"
-          aria-label="A sample: slow lights, and the words of its prompt"
+          aria-label={label}
+          onError={onGone}
           onPlay={() => setPlaying(true)}
           onPause={() => setPlaying(false)}
-          class="block aspect-[21/9] w-full bg-black object-cover"
+          class={`block w-full bg-black ${shape}`}
         />
       </div>
       <div class="relative mt-5" aria-hidden="true">
@@ -38,9 +72,9 @@ export function Screening() {
         <div ref={playhead} class="absolute top-0 left-0 h-[9px] w-[3px] bg-tungsten" />
       </div>
       <figcaption class="edge-print mt-2 flex flex-wrap items-center justify-between gap-x-8">
-        <span>A lighthouse at dawn, waves below · 4 s · 21:9</span>
+        <span>{caption}</span>
         <span class="inline-flex items-center gap-2">
-          test pattern of the local renderer, not an AI model
+          {note}
           <IconButton
             icon={isPlaying ? 'pause' : 'play'}
             label={isPlaying ? 'Pause the sample' : 'Play the sample'}

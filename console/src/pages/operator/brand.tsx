@@ -15,7 +15,7 @@ export function BrandPage() {
       lead="What customers see on pages, in mails and in documents. Reload a page to see a change."
       list={list}
       empty={null}
-      columns={SETTINGS}
+      columns={[...SETTINGS, removing(list.items ?? [])]}
       keyOf={({ setting }) => setting}
       actions={
         list.items?.some((setting) => !isFixed(setting)) && (
@@ -39,6 +39,27 @@ function changeOf(settings: Setting[]): Change {
   };
 }
 
+/** A file can't be emptied like a text. */
+function removing(settings: Setting[]): Column<Setting> {
+  return column('', ({ setting, set_by: by }) =>
+    setting === 'logo' && by === 'operator' ? (
+      <AskButton
+        small
+        item="the logo"
+        change={{
+          verb: 'brand set',
+          title: 'Remove the logo',
+          effect: 'The default mark takes its place.',
+          given: { logo: 'none' },
+          without: settings.map((other) => other.setting),
+        }}
+      >
+        Remove
+      </AskButton>
+    ) : null,
+  );
+}
+
 function isFixed({ set_by: by }: Setting): boolean {
   return by !== 'operator' && by !== 'default';
 }
@@ -49,19 +70,4 @@ const SETTINGS: Column<Setting>[] = [
     value === null ? <span class="text-dim">none</span> : <span class="break-all">{value}</span>,
   ),
   prose('Set by', (row) => (isFixed(row) ? `the variable ${row.set_by}, fixed` : row.set_by)),
-  column('', ({ setting, set_by: by }) =>
-    setting === 'logo' && by === 'operator' ? (
-      <AskButton small item="the logo" change={WITHOUT_LOGO}>
-        Remove
-      </AskButton>
-    ) : null,
-  ),
 ];
-
-const WITHOUT_LOGO: Change = {
-  verb: 'brand set',
-  title: 'Remove the logo',
-  effect: 'The default mark takes its place.',
-  given: { logo: 'none' },
-  without: ['name', 'color', 'support_email', 'terms_url', 'privacy_url', 'imprint_url'],
-};

@@ -15,7 +15,7 @@ const NAMES = Object.keys(BRAND_FIELDS) as BrandField[];
 
 function setting(name: BrandField, word: string) {
   const { about, check } = BRAND_FIELDS[name];
-  return optional(orNone(parsed(text(about, { word, max: 500 }), check)));
+  return optional(orNone(parsed(text(about, { word, max: 2000 }), check)));
 }
 
 const { about, check } = BRAND_FIELDS.logo;
@@ -24,6 +24,8 @@ const FIELDS = {
   name: setting('name', 'NAME'),
   logo: optional(orNone(parsed(file(about, { max: LOGO_BYTES }), check))),
   color: setting('color', 'COLOR'),
+  hero_text: setting('hero_text', 'TEXT'),
+  videos: setting('videos', 'LINKS'),
   support_email: setting('support_email', 'EMAIL'),
   terms_url: setting('terms_url', 'URL'),
   privacy_url: setting('privacy_url', 'URL'),
@@ -34,13 +36,13 @@ type Changes = { [Field in BrandField]?: string | null | undefined };
 
 export const BRAND = {
   'brand show': verb({
-    summary: 'Shows the name, logo, colour and links of the website, and what set each',
+    summary: 'Shows the name, logo, colour, texts and links of the website, and what set each',
     fields: {},
     cursorOf: () => undefined,
     run: async (deps) => shownBrand(await readBrandSettings(deps.db), await fixedOf(deps)),
   }),
   'brand set': verb({
-    summary: 'Changes the name, logo, colour or links of the website; none: the default',
+    summary: 'Changes the name, logo, colour, texts or links of the website; none: the default',
     dialog: {
       title: 'Change the brand',
       effect: 'Pages and mails have it within seconds. Enter none to return to the default.',

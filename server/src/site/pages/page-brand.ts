@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import type { Brand, BrandDeps } from '../../brand/brand.ts';
+import { type Brand, type BrandDeps, videosOf } from '../../brand/brand.ts';
 import { accentTokens } from '../../brand/color.ts';
 import { readLogo } from '../../brand/logo.ts';
 import { noSuchPath } from '../../requests/errors.ts';
@@ -12,9 +12,12 @@ export type PageBrand = ReturnType<typeof pageBrand>;
 
 /** What a page knows of the brand before its first paint, in `<meta name="brand">`. */
 export function pageBrand(brand: Brand, showsTestPatterns: boolean) {
-  const { name, color, support_email, terms_url, privacy_url, imprint_url } = brand;
+  const { name, color, hero_text, support_email, terms_url, privacy_url, imprint_url } = brand;
   return {
     name,
+    hero_text,
+    /** The path of the page that shares the video of the first page. */
+    hero_video: videosOf(brand)[0],
     support_email,
     terms_url,
     privacy_url,

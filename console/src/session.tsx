@@ -148,6 +148,11 @@ export function useMe(): Me {
   return state.me;
 }
 
+/** What the account's live credits are worth; null: nothing is sold, or nobody is signed in. */
+export function rateOf(state: SessionState) {
+  return state.kind === 'in' && state.me.mode === 'live' ? state.me.rate : null;
+}
+
 /** Which side of the account the page shows, and whose credits it spends. */
 export function useMode(): Mode {
   return useMe().mode;

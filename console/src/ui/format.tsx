@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import type { CreditRate } from '../../../server/src/billing/credit-price.ts';
 import { formatMoney } from '../../../server/src/kernel/currency.ts';
 import { useEvery } from '../load.ts';
 
@@ -37,6 +38,17 @@ export function Credits({ value, signed = false, unit = false }: CreditsProps) {
 /** An amount of money, in Stripe's minor units. */
 export function Money({ minor, currency }: { minor: number; currency: string }) {
   return <span class="figures whitespace-nowrap">{formatMoney(minor, currency)}</span>;
+}
+
+/** What credits cost, and by which price; nothing where none are sold. */
+export function Worth({ credits, rate }: { credits: number; rate: CreditRate | null }) {
+  if (rate === null) return null;
+  const minor = Math.max(1, Math.round((credits * rate.price) / rate.credits));
+  return (
+    <span class="text-sm text-dim">
+      ≈ <Money minor={minor} currency={rate.currency} /> at the price of {rate.of}
+    </span>
+  );
 }
 
 /** The price of 1000 credits in Stripe's minor units, to compare offers. */

@@ -1,5 +1,8 @@
-import { type Queryable, query } from '../database/database.ts';
+import { type Queryable, query, queryFirst } from '../database/database.ts';
 import { moneyUnits } from '../kernel/currency.ts';
+import type { CreditOrder } from './credit-order.ts';
+import { listOffers } from './offers.ts';
+import type { StripeScope } from './stripe-client.ts';
 
 const readAverages = query<[], { currency: string; minor: number }>(
   'order_credit_prices',
@@ -15,4 +18,40 @@ export async function creditPrices(db: Queryable): Promise<Map<string, number>> 
   return new Map(
     averages.map(({ currency, minor }) => [currency, minor / moneyUnits(currency).perWhole]),
   );
+}
+
+const lastBought = queryFirst<
+  [accountId: string, mode: StripeScope['mode']],
+  Pick<CreditOrder, 'price' | 'credits' | 'currency' | 'kind'>
+>(
+  'order_last_bought',
+  `select price, credits, currency, kind from orders
+   where account_id = $1 and stripe_mode = $2 and state = 'paid' and credits > 0
+   order by created_at desc, id desc limit 1`,
+);
+
+/** So many credits for a price, in minor units: what a customer's credits are said to be worth. */
+export interface CreditRate {
+  price: number;
+  credits: number;
+  currency: string;
+  of: 'your last pack' | 'your plan' | 'the smallest pack';
+}
+
+/** The rate of an account's last purchase, otherwise of the smallest pack; null: none is sold. */
+export async function creditRate(
+  db: Queryable,
+  { mode }: StripeScope,
+  accountId?: string,
+): Promise<CreditRate | null> {
+  const last = accountId === undefined ? undefined : await lastBought(db, accountId, mode);
+  if (last) {
+    const { kind, ...rate } = last;
+    return { ...rate, of: kind === 'invoice' ? 'your plan' : 'your last pack' };
+  }
+  const packs = await listOffers(db, 'pack', true);
+  const [smallest] = packs.toSorted((one, other) => one.credits - other.credits);
+  if (!smallest) return null;
+  const { price, credits, currency } = smallest;
+  return { price, credits, currency, of: 'the smallest pack' };
 }

@@ -2,11 +2,11 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Prices, Quote } from '../../../../server/src/site/playground/prices.ts';
 import { type ApiFailure, api } from '../../api.ts';
 import { useLoad, useRead } from '../../load.ts';
-import { useMode } from '../../session.tsx';
+import { rateOf, useMode, useSession } from '../../session.tsx';
 import { EnterTestMode, RefillButton } from '../../shell/test-mode.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { INPUT, Problem } from '../../ui/form/field.tsx';
-import { Credits } from '../../ui/format.tsx';
+import { Credits, Worth } from '../../ui/format.tsx';
 import { AskForCredits } from '../../ui/support.tsx';
 import { type Form, mediaOf } from './form-model.ts';
 
@@ -65,6 +65,7 @@ const BAR =
 
 export function PriceBox({ price, count, seeds, failure, isBusy, onCount }: PriceProps) {
   const { quote, isStale, error } = price;
+  const { state } = useSession();
   const isTooExpensive = quote?.is_affordable === false;
   return (
     <section aria-labelledby="price" class={BAR}>
@@ -77,6 +78,7 @@ export function PriceBox({ price, count, seeds, failure, isBusy, onCount }: Pric
             <span class="block text-2xl leading-[1.15] tracking-tight">
               {quote ? <Credits value={quote.credits} /> : '–'}
             </span>
+            {quote && <Worth credits={quote.credits} rate={rateOf(state)} />}
             {quote && <Payment quote={quote} />}
             {error && !quote && <span class="mt-1 block text-sm text-bad">{error.message}</span>}
           </output>

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { About } from '../../../../server/src/site/about.ts';
 import { useLoad } from '../../load.ts';
+import { rateOf, useSession } from '../../session.tsx';
 import { SimulatedPayments } from '../../ui/badge.tsx';
 import { ButtonLink, Link } from '../../ui/button.tsx';
 import { Segments, Select } from '../../ui/form/controls.tsx';
@@ -12,6 +13,7 @@ import {
   formatNumber,
   Money,
   pricePerThousand,
+  Worth,
 } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load } from '../../ui/states.tsx';
@@ -86,7 +88,8 @@ export default function PricingPage() {
   );
 }
 
-function Calculator({ prices, models }: Pick<About, 'prices' | 'models'>) {
+function Calculator({ prices, models, rate: ofPacks }: Pick<About, 'prices' | 'models' | 'rate'>) {
+  const { state } = useSession();
   const [chosen, setModel] = useState('video-2.0-fast');
   const [wanted, setResolution] = useState('720p');
   const [length, setLength] = useState(5);
@@ -125,6 +128,7 @@ function Calculator({ prices, models }: Pick<About, 'prices' | 'models'>) {
         <span class="mt-2 block text-dim">
           credits: <span class="figures">{seconds}</span> s × <span class="figures">{rate}</span>
         </span>
+        <Worth credits={seconds * rate} rate={rateOf(state) ?? ofPacks} />
       </output>
     </section>
   );

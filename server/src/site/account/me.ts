@@ -1,7 +1,9 @@
 import { Type } from 'typebox';
+import { creditRate } from '../../billing/credit-price.ts';
 import type { Database } from '../../database/database.ts';
 import { readOverview } from '../../ledger/overview.ts';
 import { testBalance } from '../../ledger/test-credits.ts';
+import type { BillingSiteDeps } from '../billing/stripe-work.ts';
 import { ModeSchema, type ResultOf, siteRoute } from '../route.ts';
 import type { ShareDeps } from '../shares.ts';
 
@@ -10,7 +12,7 @@ export type Me = ResultOf<typeof getMe>;
 
 export const getMe = siteRoute('GET /console/api/me', {
   query: Type.Object({ mode: ModeSchema }),
-  handle: async ({ db, shares }: ShareDeps, { query, session }) => {
+  handle: async ({ db, billing, shares }: BillingSiteDeps & ShareDeps, { query, session }) => {
     const person = {
       account_id: session.accountId,
       email: session.email,
@@ -23,7 +25,9 @@ export const getMe = siteRoute('GET /console/api/me', {
       const { available: test, reserved } = await testBalance(db, session.accountId);
       return { ...person, mode: 'test' as const, credits: { test, reserved } };
     }
-    return { ...person, mode: 'live' as const, credits: await liveCredits(db, session.accountId) };
+    const credits = await liveCredits(db, session.accountId);
+    const rate = billing ? await creditRate(db, billing.scope, session.accountId) : null;
+    return { ...person, mode: 'live' as const, credits, rate };
   },
 });
 

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { creditRate } from '../../billing/credit-price.ts';
 import { knownCustomer } from '../../billing/customers.ts';
 import { readLowBalance, setAlert, setReload } from '../../billing/low-balance/settings.ts';
 import { listOffers, type Offer } from '../../billing/offers.ts';
@@ -92,6 +93,8 @@ export async function onSale({ db, billing }: BillingSiteDeps) {
   return {
     // Whether no real money moves: Stripe is in test mode, or simulated.
     is_test: billing?.scope.mode === 'test',
+    // What credits are worth to those who have not bought any.
+    rate: billing ? await creditRate(db, billing.scope) : null,
     packs: packs.map(soldOf),
     plans: plans.map((plan) => ({ ...soldOf(plan), period: plan.period ?? ('month' as const) })),
   };

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { after } from 'node:test';
 import type { Page } from 'playwright-core';
 import { pngOf } from '../../server/test/media/image-parts.ts';
+import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { until } from '../../server/test/until.ts';
+import { galleryMaker, shortVideo } from './filled-gallery.ts';
 import { overflowsOf } from './long-texts.ts';
 import { signedInPage } from './signed-in.ts';
 import { expectNoViolations, open, openSite, siteOf, test } from './site.ts';
@@ -10,8 +13,15 @@ const OPERATOR = 'operator@example.com';
 const NAME = 'Lichtspielhaus Ehrenfeld <Film> & Söhne, Produktion, Köln';
 const COLOR = '#c2185b';
 
+const folder = await temporaryFolder();
+after(() => folder[Symbol.asyncDispose]());
 const site = await siteOf(() =>
-  openSite({ ROLES: 'api', ADMIN_EMAILS: OPERATOR, SUPPORT_EMAIL: 'help@example.com' }),
+  openSite({
+    ROLES: 'api',
+    DATA_DIR: folder.path,
+    ADMIN_EMAILS: OPERATOR,
+    SUPPORT_EMAIL: 'help@example.com',
+  }),
 );
 
 /** A square in the colour of the brand. */
@@ -63,6 +73,49 @@ test('an operator’s brand is on all pages within seconds, and a stranger to th
     await expectNoViolations(page);
     assert.deepEqual(await overflowsOf(page, path), []);
   }
+});
+
+/** A video of the operator, shared with its prompt. @returns its share */
+async function shareVideo(page: Page, accountId: string, prompt: string) {
+  const files = await shortVideo(folder.path, { width: 640, height: 360 });
+  const make = galleryMaker(site, folder.path);
+  const task = await make(accountId, { prompt, ended: 'completed', ...files });
+  const wanted = { headers: { origin: site.url }, data: { shows_prompt: true, days: null } };
+  const made = await page.request.put(`/console/api/tasks/${task}/share`, wanted);
+  return (await made.json()) as { id: string; url: string };
+}
+
+test('the operator’s video and words are on the first page, and its prompt is an example', async () => {
+  const { page, accountId } = await signedInPage(site, { email: OPERATOR, credits: 1000 });
+  const { id, url } = await shareVideo(page, accountId, 'A kite over dunes');
+  await open(page, '/operator/brand', 'Brand');
+  await page.getByRole('button', { name: 'Change the brand' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Hero text').fill('Films without a camera, from Cologne');
+  await dialog.getByLabel('Videos').fill(url);
+  await dialog.getByLabel('Reason').fill('our house');
+  await dialog.getByRole('button', { name: 'Change the brand' }).click();
+  await page.getByText('Done, and recorded.').waitFor();
+  const visitor = await site.newPage({ viewport: { width: 375, height: 760 } });
+  const video = visitor.locator('figure video');
+  const source = () => visitor.goto('/').then(() => video.getAttribute('src'));
+  const { pathname } = new URL(url);
+  await until(source, (src) => src === `${pathname}/video.mp4`, 10);
+  await visitor.getByRole('heading', { name: 'Films without a camera' }).waitFor();
+  assert.equal(await visitor.getByText('test pattern').count(), 0);
+  await visitor.waitForFunction(() => (document.querySelector('video')?.readyState ?? 0) > 0);
+  await expectNoViolations(visitor);
+  assert.deepEqual(await overflowsOf(visitor, '/'), []);
+  const { page: customer } = await signedInPage(site);
+  await open(customer, '/playground', 'Playground');
+  await customer.getByRole('link', { name: 'Use this prompt' }).click();
+  await customer.getByText('A link has filled in this form.').waitFor();
+  assert.equal(await customer.getByLabel('Prompt').inputValue(), 'A kite over dunes');
+  await expectNoViolations(customer);
+  await page.request.delete(`/console/api/shares/${id}`, { headers: { origin: site.url } });
+  const later = await site.newPage();
+  await open(later, '/');
+  await later.getByText('test pattern of the local renderer').waitFor();
 });
 
 test('where nothing is sold, a customer without credits finds the support address', async () => {

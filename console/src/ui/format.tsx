@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import type { CreditRate } from '../../../server/src/billing/credit-price.ts';
 import { formatMoney } from '../../../server/src/kernel/currency.ts';
+import type { OnSale } from '../../../server/src/site/billing/credits.ts';
 import { useEvery } from '../load.ts';
 
 const NUMBERS = new Intl.NumberFormat('en-US');
@@ -41,12 +41,12 @@ export function Money({ minor, currency }: { minor: number; currency: string }) 
 }
 
 /** What credits cost, and by which price; nothing where none are sold. */
-export function Worth({ credits, rate }: { credits: number; rate: CreditRate | null }) {
+export function Worth({ credits, rate }: { credits: number; rate: OnSale['rate'] }) {
   if (rate === null) return null;
   const minor = Math.max(1, Math.round((credits * rate.price) / rate.credits));
   return (
     <span class="text-sm text-dim">
-      ≈ <Money minor={minor} currency={rate.currency} /> at the price of {rate.of}
+      ≈ <Money minor={minor} currency={rate.currency} /> {rate.by}
     </span>
   );
 }

@@ -31,11 +31,11 @@ const lastBought = queryFirst<
 );
 
 /** So many credits for a price, in minor units: what a customer's credits are said to be worth. */
-export interface CreditRate {
+interface CreditRate {
   price: number;
   credits: number;
   currency: string;
-  of: 'your last pack' | 'your plan' | 'the smallest pack';
+  by: 'at your last pack' | 'with your plan' | 'in the smallest pack';
 }
 
 /** The rate of an account's last purchase, otherwise of the smallest pack; null: none is sold. */
@@ -47,11 +47,11 @@ export async function creditRate(
   const last = accountId === undefined ? undefined : await lastBought(db, accountId, mode);
   if (last) {
     const { kind, ...rate } = last;
-    return { ...rate, of: kind === 'invoice' ? 'your plan' : 'your last pack' };
+    return { ...rate, by: kind === 'invoice' ? 'with your plan' : 'at your last pack' };
   }
   const packs = await listOffers(db, 'pack', true);
   const [smallest] = packs.toSorted((one, other) => one.credits - other.credits);
   if (!smallest) return null;
   const { price, credits, currency } = smallest;
-  return { price, credits, currency, of: 'the smallest pack' };
+  return { price, credits, currency, by: 'in the smallest pack' };
 }

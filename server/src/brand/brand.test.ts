@@ -17,6 +17,7 @@ const webp = (flags: number) => {
   length.writeUInt32LE(body.length);
   return Buffer.concat([Buffer.from('RIFF'), length, body]).toString('base64');
 };
+const SHARE = `/s/${'a'.repeat(46)}`;
 const text = (words: string) => Buffer.from(words).toString('base64');
 
 function check(field: BrandField, given: string): string {
@@ -38,6 +39,12 @@ test('what a brand can be, and what is refused with a sentence that helps', () =
     ['color', '#fff;}body{display:none', /such as #/],
     ['color', '#ffff00', /#ffff00 has 1\.1:1 in the light one, #[0-9a-f]{6} would do/],
     ['color', '#000080', /#000080 has 1\.1:1 in the dark one, #[0-9a-f]{6} would do/],
+    ['hero_text', 'Films, without a camera', 'Films, without a camera'],
+    ['hero_text', 'x'.repeat(81), /at most 80/],
+    ['videos', `https://video.example.com${SHARE}, ${SHARE}`, `${SHARE} ${SHARE}`],
+    ['videos', 'https://video.example.com/videos/task_1', /begin with \/s\//],
+    ['videos', `https://a:b@evil.example/x?${SHARE}`, /begin with \/s\//],
+    ['videos', Array(7).fill(SHARE).join(' '), /at most 6/],
     ['support_email', 'help@example.com', 'help@example.com'],
     ['support_email', 'Help <help@example.com>', /an e-mail address/],
     ['support_email', 'a@example.com,b@example.com', /an e-mail address/],

@@ -97,7 +97,7 @@ function checkVideos(given: string, refuse: (bound: string) => never): string {
   const paths = given
     .split(/[\s,]+/)
     .filter(Boolean)
-    .map((link) => /^(?:https?:\/\/[^/\s]+)?(\/s\/[\w-]{1,200})$/.exec(link)?.[1]);
+    .map((link) => /^(?:https?:\/\/[^/\s]+)?(\/s\/[\w-]{46})$/.exec(link)?.[1]);
   const links = paths.filter((path) => path !== undefined);
   if (links.length < paths.length) refuse('must be links of shared videos, which begin with /s/');
   if (links.length > MAX_VIDEOS) refuse(`must be at most ${MAX_VIDEOS} links`);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { escapeHtml } from 'console/build.ts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import type { Brand } from '../brand/brand.ts';
+import { type Brand, type BrandDeps, videosOf } from '../brand/brand.ts';
 import { ApiError, invalidRequest } from '../kernel/errors.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
 import { noSuchPath } from '../requests/errors.ts';
@@ -82,7 +82,21 @@ const endOwnShare = siteRoute('DELETE /console/api/shares/:id', {
   },
 });
 
-export const SHARE_ROUTES = [listOwnShares, shareTask, endOwnShare];
+/** The operator's videos whose owners show their prompts. */
+const listExamples = siteRoute('GET /console/api/examples', {
+  async handle({ brand, shares }: BrandDeps & ShareDeps) {
+    const pages = videosOf(brand.current());
+    const found = await Promise.all(
+      pages.map(async (page) => ({ page, share: await shares?.find(page.replace('/s/', '')) })),
+    );
+    const items = found.flatMap(({ page, share }) =>
+      share?.prompt ? [{ page, prompt: share.prompt }] : [],
+    );
+    return { items, next: null };
+  },
+});
+
+export const SHARE_ROUTES = [listOwnShares, shareTask, endOwnShare, listExamples];
 
 type OpenShare = NonNullable<Awaited<ReturnType<Shares['find']>>>;
 

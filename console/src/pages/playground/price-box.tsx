@@ -70,7 +70,9 @@ export function PriceBox({ price, count, seeds, failure, isBusy, onCount }: Pric
   return (
     <section aria-labelledby="price" class={BAR}>
       <div class="flex flex-wrap items-center gap-x-3 gap-y-2">
-        <div class={isTooExpensive ? 'basis-full' : 'flex-1 lg:flex-none lg:basis-full'}>
+        <div
+          class={isTooExpensive ? 'basis-full' : 'flex-1 lg:-order-1 lg:flex-none lg:basis-full'}
+        >
           <h2 id="price" class="text-sm text-dim">
             {count === 1 ? 'This video costs' : `These ${count} videos cost`}
           </h2>
@@ -78,11 +80,15 @@ export function PriceBox({ price, count, seeds, failure, isBusy, onCount }: Pric
             <span class="block text-2xl leading-[1.15] tracking-tight">
               {quote ? <Credits value={quote.credits} /> : '–'}
             </span>
-            {quote && <Worth credits={quote.credits} rate={rateOf(state)} />}
             {quote && <Payment quote={quote} />}
             {error && !quote && <span class="mt-1 block text-sm text-bad">{error.message}</span>}
           </output>
         </div>
+        {quote && rateOf(state) && (
+          <p class="order-1 basis-full lg:-order-1">
+            <Worth credits={quote.credits} rate={rateOf(state)} />
+          </p>
+        )}
         <Count value={count} onChange={onCount} />
         {isTooExpensive ? (
           <TooFewCredits isTest={'test' in quote.available} />

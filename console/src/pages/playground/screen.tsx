@@ -1,8 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
+import { useLoad } from '../../load.ts';
 import { useTask } from '../../task.ts';
+import { Link } from '../../ui/button.tsx';
+import { Player } from '../../ui/player.tsx';
 import { Empty, ErrorState } from '../../ui/states.tsx';
 import { Compare } from './compare.tsx';
+import { linkTo } from './given-request.ts';
 import { Strip, type useTasks } from './strip.tsx';
 import type { Uses } from './use-this.tsx';
 import { Viewer } from './viewer.tsx';
@@ -31,7 +35,7 @@ export function Screen({ tasks, shown, onShow, uses }: ScreenProps) {
   const others = items?.filter((item) => item.id !== id) ?? [];
   const other = (others.find((item) => item.video_url) ?? others[0])?.id;
   if (unread && !items) return <ErrorState error={unread} retry={() => void reload()} />;
-  if (items?.length === 0 && id === undefined) return NONE;
+  if (items?.length === 0 && id === undefined) return <None />;
   return (
     <>
       {items && items.length > 0 && (
@@ -68,8 +72,36 @@ function useLastTask(id: string | undefined) {
   return { task: last.current, error };
 }
 
-const NONE = (
-  <Empty title="Your videos appear here">
-    Describe one and press Generate. Earlier ones stay here, also in a new window.
-  </Empty>
-);
+function None() {
+  const { data } = useLoad('/console/api/examples');
+  return (
+    <>
+      <Empty title="Your videos appear here">
+        Describe one and press Generate. Earlier ones stay here, also in a new window.
+      </Empty>
+      {data && data.items.length > 0 && (
+        <section aria-labelledby="examples">
+          <h2 id="examples" class="mb-4 text-heading">
+            Examples
+          </h2>
+          <ul class="grid gap-6 sm:grid-cols-2">
+            {data.items.map(({ page, prompt }) => (
+              <li key={page} class="grid content-start gap-2">
+                <Player
+                  id={page}
+                  src={`${page}/video.mp4`}
+                  poster={`${page}/poster.webp`}
+                  label={prompt}
+                />
+                <p class="line-clamp-3 text-dim">{prompt}</p>
+                <p>
+                  <Link href={linkTo({ prompt }, '')}>Use this prompt</Link>
+                </p>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </>
+  );
+}

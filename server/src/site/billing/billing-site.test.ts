@@ -3,6 +3,7 @@ import { after, test } from 'node:test';
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
 import { saveCard } from '../../../../simulators/stripe/payments.ts';
 import { assertError } from '../../../test/envelope.ts';
+import { sql } from '../../../test/task-fixtures.ts';
 import { openSellingWebsite, PACK } from '../../../test/website/selling-website.ts';
 import { openTestWebsite } from '../../../test/website/website.ts';
 import { knownCustomer } from '../../billing/customers.ts';
@@ -61,6 +62,31 @@ test('a customer buys a pack, comes back, and sees the credits and where they ca
     row?.includes(`,paid,Bought: Small,1000,1000,granted,available,,${orderId},`),
     String(row),
   );
+});
+
+test('credits are worth what the last purchase cost, otherwise the smallest pack on sale', async () => {
+  const { db } = website.database;
+  const customer = await website.signIn();
+  const rate = async () => (await customer.get('/console/api/me')).body.rate;
+  const smallest = { price: 1000, credits: 1000, currency: 'usd', by: 'in the smallest pack' };
+  assert.deepEqual(await rate(), smallest);
+  assert.deepEqual((await website.stranger.get('/console/api/site')).body.rate, smallest);
+  for (const [kind, mode, state, by] of [
+    ['pack', 'live', 'paid', 'in the smallest pack'],
+    ['pack', 'test', 'failed', 'in the smallest pack'],
+    ['reload', 'test', 'paid', 'at your last pack'],
+    ['invoice', 'test', 'paid', 'with your plan'],
+  ]) {
+    await sql(
+      db,
+      `insert into orders (id, account_id, kind, offer_id, credits, price, currency, state, stripe_mode)
+       values ($1, $2, $3, 'small', 500, 300, 'eur', $4, $5)`,
+      [crypto.randomUUID(), customer.accountId, kind, state, mode],
+    );
+    const own = { price: 300, credits: 500, currency: 'eur', by };
+    assert.deepEqual(await rate(), by === smallest.by ? smallest : own);
+  }
+  assert.equal((await customer.get('/console/api/me?mode=test')).body.rate, undefined);
 });
 
 test('a statement has the notes that are meant for the customer, and no others', async () => {
@@ -172,6 +198,7 @@ test('where nothing is sold, packs are hidden and credits are shown', async (t) 
   const someone = await plain.signIn({ credits: 40 });
   assert.deepEqual((await someone.get('/console/api/packs')).body, {
     is_test: false,
+    rate: null,
     packs: [],
     plans: [],
   });

@@ -65,7 +65,7 @@ test('an operator sets what no variable has set, by command or on the console', 
     { setting: 'name', value: 'Ada', set_by: 'operator' },
     { setting: 'logo', value: `image/png, 64x64, ${logo.length} bytes`, set_by: 'operator' },
     { setting: 'color', value: '#1a6fd4', set_by: 'BRAND_COLOR' },
-    { setting: 'support_email', value: null, set_by: 'default' },
+    { setting: 'hero_text', value: null, set_by: 'default' },
   ]);
   const [first] = await listActions(db, { target: 'brand', limit: 1 });
   assert.equal(first?.command, 'brand set');

@@ -1,11 +1,13 @@
 /** The program of the child processes that add Content Credentials to files, one after the other. */
-import { createHash } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { createHash, randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { serveParent } from '../kernel/child.ts';
+import { writeStream } from '../kernel/scratch-directory.ts';
 import { openByteSource } from '../media/byte-source.ts';
-import { hasManifest } from './bmff.ts';
+import { boxesOf, bytesOf, isManifest } from './bmff.ts';
 import { FileBlob, loadC2pa, settings } from './c2pa.ts';
 import { manifestOf, type Origin, PARENT, type Parent } from './manifest.ts';
+import { withMedia, withoutMedia } from './media-apart.ts';
 
 /** The first input for a file; the second one is the signature of the claim that came back. */
 export interface SignRequest {
@@ -18,7 +20,7 @@ export interface SignRequest {
 const FORMAT = 'video/mp4';
 const { WasmBuilder } = await loadC2pa();
 
-let continues = async (_signature: Uint8Array): Promise<object> => {
+let continues = async (_signature: Buffer): Promise<object> => {
   throw new Error('there is no claim to sign');
 };
 
@@ -51,35 +53,38 @@ interface Ingredient {
 /** @returns the claim to be signed */
 async function begin({ path, origin, algorithm, reserveBytes }: SignRequest): Promise<object> {
   const file = openByteSource(path);
-  const blob = new FileBlob(file);
-  const hasParent = hasManifest(file);
+  const boxes = [...boxesOf(file)];
+  const hasParent = boxes.some(isManifest);
   const builder = WasmBuilder.fromJson(JSON.stringify(manifestOf(origin, hasParent)), settings());
   let parent: Parent = 'none';
   if (hasParent) {
     const ingredient = JSON.stringify({ relationship: 'parentOf', label: PARENT, format: FORMAT });
     // One that can't even be read is named without its manifest.
     await builder
-      .addIngredientFromBlob(ingredient, FORMAT, blob)
+      .addIngredientFromBlob(ingredient, FORMAT, new FileBlob(file))
       .catch(() => builder.addIngredient(ingredient));
     parent = parentOf(builder.getDefinition());
   }
-  const claim = Promise.withResolvers<Uint8Array>();
-  const signature = Promise.withResolvers<Uint8Array<ArrayBuffer>>();
-  const sign = (bytes: Uint8Array) => {
-    claim.resolve(bytes);
-    return signature.promise;
+  const placeholder = randomBytes(reserveBytes);
+  let claim = Buffer.alloc(0);
+  const sign = async (bytes: Uint8Array) => {
+    claim = Buffer.from(bytes);
+    return new Uint8Array(placeholder);
   };
   const signer = { alg: algorithm, reserveSize: reserveBytes, sign };
-  const signed = builder.sign(signer, [], FORMAT, blob);
-  signed.catch(claim.reject);
-  continues = async (bytes) => {
-    signature.resolve(new Uint8Array(bytes));
-    const result = await signed;
+  const made = await builder.sign(signer, [], FORMAT, new FileBlob(withoutMedia(boxes)));
+  builder.free();
+  const signed = withMedia(
+    { bytes: Buffer.from(made.buffer, made.byteOffset, made.length), claim, placeholder },
+    boxes,
+  );
+  continues = async (signature) => {
+    signed.sign(signature);
+    const digest = createHash('sha256');
+    const parts = Readable.from(signed.boxes.values().flatMap(bytesOf));
+    const sizeBytes = await writeStream(parts, `${path}-signed`, (part) => digest.update(part));
     file[Symbol.dispose]();
-    builder.free();
-    writeFileSync(`${path}-signed`, result, { mode: 0o600 });
-    const sha256 = createHash('sha256').update(result).digest('hex');
-    return { kind: 'signed', sizeBytes: result.length, sha256, parent };
+    return { kind: 'signed', sizeBytes, sha256: digest.digest('hex'), parent };
   };
-  return { kind: 'claim', claim: Buffer.from(await claim.promise).toString('base64') };
+  return { kind: 'claim', claim: signed.claim.toString('base64') };
 }

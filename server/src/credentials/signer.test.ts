@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { closeServer, listenOn } from '../../../simulators/kit/http-server.ts';
 import { longTest } from '../../test/long.ts';
-import { makeVideo } from '../../test/media/media-files.ts';
+import { makeLargeVideo, makeVideo } from '../../test/media/media-files.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { openScratchDirectory } from '../kernel/scratch-directory.ts';
 import { readCertificate } from './certificate.ts';
@@ -119,16 +119,28 @@ test('a flipped bit of a signed video is found', async () => {
   assert.ok(read?.problems.includes('assertion.bmffHash.mismatch'));
 });
 
-test('a file that can not carry credentials, or is too large, stays unsigned', async () => {
+test('a file that can not carry credentials stays unsigned', async () => {
   await makeVideo(at('webm'), { format: 'webm', codec: 'vp9' });
   await writeFile(at('junk'), 'a video');
-  await writeFile(at('huge'), await readFile(VIDEO));
-  await truncate(at('huge'), 151 * 2 ** 20);
-  const reasons = { webm: 'unsupported', junk: 'unsupported', huge: 'too_large' };
-  for (const [name, why] of Object.entries(reasons)) {
+  for (const name of ['webm', 'junk']) {
     const signing = await sign(at(name), at('signed'));
-    assert.equal(signing.kind === 'unsigned' && signing.why, why, name);
+    assert.equal(signing.kind === 'unsigned' && signing.why, 'unsupported', name);
   }
+});
+
+longTest('media of any size is signed, but not a large index', async () => {
+  await makeLargeVideo(at('large'), 300 * 2 ** 20);
+  for (const [name, parent] of [
+    ['large', 'none'],
+    ['signed', 'valid'],
+  ] as const) {
+    const signing = await sign(at(name), at('signed'));
+    assert.equal(signing.kind === 'signed' && signing.parent, parent, name);
+    assert.ok((await readCredentials(at('signed'), [MADE.chain]))?.is_ours, name);
+  }
+  await writeFile(at('index'), await readFile(VIDEO));
+  await truncate(at('index'), 300 * 2 ** 20);
+  assert.deepEqual(await sign(at('index'), at('signed')), { kind: 'unsigned', why: 'too_large' });
 });
 
 longTest('keys of each kind sign', async () => {

@@ -1,7 +1,7 @@
 // The room credentials/: Content Credentials, the signed statement in a video that an AI model made
 // it. This file signs, in child processes; c2pa.ts and bmff.ts know the format (decisions/0068).
 
-import { rename, stat } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { ChildOutcome } from '../kernel/child.ts';
@@ -18,9 +18,7 @@ import type { SignRequest } from './sign-file.ts';
 /** How many files are signed at a time. */
 const CONCURRENCY = 2;
 /** Of a child that writes or reads the manifest of a file. */
-export const LIMITS = { timeoutSeconds: 120, memoryBytes: 1024 * 2 ** 20 };
-/** A child needs about five times the size of its file. */
-const MAX_FILE_BYTES = 150 * 2 ** 20;
+export const LIMITS = { timeoutSeconds: 120, memoryBytes: 512 * 2 ** 20 };
 
 const closed = { additionalProperties: false };
 /** What a child returns: first the claim, then what it has written. */
@@ -66,9 +64,6 @@ export function createSigner(deps: {
   const turns = createFairSemaphore(CONCURRENCY);
   let stampsFrom = 0;
   const signNow = async (file: VideoFile, origin: Origin): Promise<Signing> => {
-    if ((await stat(file.path)).size > MAX_FILE_BYTES) {
-      return { kind: 'unsigned', why: 'too_large' };
-    }
     const certificate = deps.certificate();
     if (certificate.expiresAt.getTime() <= Date.parse(origin.at)) {
       throw new Error('the certificate of the Content Credentials has expired');

@@ -20,7 +20,8 @@ import { quiet } from '../database.ts';
 import { longTest } from '../long.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
-import { makeVideo, type TestVideo } from './media-files.ts';
+import { decodeByHand } from './decode-by-hand.ts';
+import { makeLargeVideo, makeVideo, type TestVideo } from './media-files.ts';
 import { imageBytes, openMediaFixture, videoBytes } from './media-fixture.ts';
 import { FRAMES, REFERENCES } from './refused-media.ts';
 import { startTimeStamps, withoutOpenssl } from './time-stamps.ts';
@@ -186,13 +187,16 @@ test('an independent reader finds every signed video valid, and trusted by its r
     const signing = await signer.sign(file, { ...origin, promptHash: null, inputs });
     assert.equal(signing.kind, 'signed', from);
   };
-  const names = ['text', 'image', 'media'];
+  const names = ['text', 'image', 'media', 'signed-large'];
   for (const [i, video] of DELIVERIES.entries()) {
     await makeVideo(fileOf(`plain-${i}`), video);
     await sign(`plain-${i}`, `signed-${i}`);
+    await decodeByHand(fileOf(`signed-${i}`));
     names.push(`signed-${i}`);
   }
   await sign('signed-0', 'signed-twice', [input]);
+  await makeLargeVideo(fileOf('large'), 300 * 2 ** 20);
+  await sign('large', 'signed-large');
   await writeFile(fileOf('flipped'), withFlippedBit(await readFile(fileOf('signed-0'))));
   await signer.close();
   const [{ chain = '' } = {}] = await allCertificates(db);
@@ -204,7 +208,7 @@ test('an independent reader finds every signed video valid, and trusted by its r
     `${state} c2pa.created [] False`,
     `${state} c2pa.created ['inputTo'] False`,
     `${state} c2pa.created ['inputTo', 'inputTo'] False`,
-    ...DELIVERIES.map(() => `${state} c2pa.created [] True`),
+    ...['large', ...DELIVERIES].map(() => `${state} c2pa.created [] True`),
     `${state} c2pa.opened ['parentOf', 'inputTo'] True`,
     'Invalid c2pa.created [] True',
   ];

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { deflateSync } from 'node:zlib';
 import { Encoder, Muxer } from 'node-av/api';
 import {
@@ -106,6 +106,16 @@ export async function makeVideo(path: string, options: TestVideo = {}): Promise<
   await pumpAll(tracks);
   await muxer.close();
   graph.free();
+}
+
+/** Makes a short video, followed by zeros that count as its media. */
+export async function makeLargeVideo(path: string, sizeBytes: number): Promise<void> {
+  await makeVideo(path, { formatOptions: { movflags: 'faststart' } });
+  const bytes = await readFile(path);
+  const at = bytes.indexOf('mdat') - 4;
+  bytes.writeUInt32BE(sizeBytes - at, at);
+  await writeFile(path, bytes);
+  await truncate(path, sizeBytes);
 }
 
 type Wanted = TestVideo & Required<Pick<TestVideo, keyof typeof DEFAULTS>>;

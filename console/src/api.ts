@@ -52,8 +52,14 @@ export async function request(
 
 async function call(method: string, address: string, given: Given): Promise<unknown> {
   const { body, headers, signal = null } = given;
-  const type = body === undefined ? {} : { 'content-type': 'application/json' };
-  const init = { method, headers: { ...type, ...headers }, body: JSON.stringify(body), signal };
+  const isFile = body instanceof Blob;
+  const type = isFile ? body.type || 'application/octet-stream' : 'application/json';
+  const init = {
+    method,
+    headers: { ...(body === undefined ? {} : { 'content-type': type }), ...headers },
+    body: isFile ? body : JSON.stringify(body),
+    signal,
+  };
   const sentAt = performance.now();
   const read = async (response: Response) => ({ response, text: await response.text() });
   const answer = fetch(address, init).then(read);

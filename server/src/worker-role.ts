@@ -20,6 +20,7 @@ import { addressOf, forgetReporters } from './reports/reports.ts';
 import { videoTask } from './requests/video-task.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
 import { deleteExpired } from './sign-in/deletion.ts';
+import { forgetFingerprints } from './storage/fingerprints.ts';
 import { deleteMarked, markExpired } from './storage/objects.ts';
 import { publicColumns, readOwned } from './tasks/task.ts';
 import { hasTasks } from './tasks/task-listing.ts';
@@ -134,6 +135,7 @@ function periodicJobs(config: Config, parts: ServiceParts, signal: AbortSignal):
     ['mails', 5, () => sendDueMails(mailing)],
     ['expiring credits', 5, () => bringDueUpToDate({ db, log })],
     ['forgetting', 600, () => deleteExpired(db)],
+    ['forgetting fingerprints', 60, () => forgetFingerprints(db, config.fingerprintDays)],
     ['forgetting uploads', 600, () => forgetUploads(db)],
     ['forgetting reporters', 600, () => forgetReporters(db, config.website.reportDays)],
     ['log of webhooks', 600, () => purgeDeliveries(db)],

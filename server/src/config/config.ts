@@ -171,6 +171,8 @@ export function readConfig(given: Environment = process.env) {
     ...storageVariables(env),
     deliverySeconds: number(env, 'DELIVERY_SECONDS', 86_400, { max: TEN_YEARS.seconds }),
     retentionDays: number(env, 'RETENTION_DAYS', 30, { max: TEN_YEARS.days }),
+    /** How long digests and hashes of outputs outlive their files. */
+    fingerprintDays: number(env, 'FINGERPRINT_DAYS', 365, { max: TEN_YEARS.days }),
     historyDays: historyDays(env),
     /** Which frames of an output are decoded before it is stored. */
     outputFrames:

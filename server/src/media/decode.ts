@@ -13,8 +13,9 @@ await serveParent(async (input) => {
   const request = input as MeasureRequest; // of measure.ts
   using file = openByteSource(request.path);
   try {
-    const { facts, poster } = await decode(file, request);
-    return { kind: 'measured', facts, ...(poster && { poster: poster.toString('base64') }) };
+    const { facts, poster, hashes } = await decode(file, request);
+    const text = poster?.toString('base64');
+    return { kind: 'measured', facts, hashes, ...(text !== undefined && { poster: text }) };
   } catch (error) {
     if (error instanceof RefusedMedia || error instanceof StoppedDecode) return error.measurement;
     throw error;
@@ -27,5 +28,5 @@ async function decode(file: ByteSource, request: MeasureRequest) {
     throw new RefusedMedia(request.expected === 'image' ? 'not_an_image' : 'not_a_video');
   }
   if (sniffed.kind === 'video') return decodeVideo(file, sniffed.container, request);
-  return { facts: await decodeImage(file, sniffed.mediaType), poster: null };
+  return { facts: await decodeImage(file, sniffed.mediaType), poster: null, hashes: [] };
 }

@@ -1,11 +1,20 @@
 import {
+  AV_BUFFERSRC_FLAG_KEEP_REF,
   AV_FRAME_DATA_DISPLAYMATRIX,
   AV_FRAME_FLAG_CORRUPT,
   AVERROR_EAGAIN,
   AVERROR_ENOMEM,
   AVERROR_EOF,
 } from 'node-av/constants';
-import { type Codec, CodecContext, Dictionary, Frame, type Packet, type Stream } from 'node-av/lib';
+import {
+  type Codec,
+  CodecContext,
+  Dictionary,
+  FilterGraph,
+  Frame,
+  type Packet,
+  type Stream,
+} from 'node-av/lib';
 import { type DecodedFrames, RefusedMedia } from './measurement.ts';
 
 /** The smallest supported machine has two cores. Keyframes are too few for a second thread. */
@@ -88,4 +97,47 @@ export function quarterTurns(frame: Frame): number {
   if (!matrix || matrix.length < 36) return 0;
   const [a, b] = [matrix.readInt32LE(0), matrix.readInt32LE(4)];
   return (Math.round(Math.atan2(b, a) / (Math.PI / 2)) + 4) % 4;
+}
+
+/** The filters that undo a rotation, by its number of quarter turns. */
+const UPRIGHT = [[], ['transpose=clock'], ['hflip', 'vflip'], ['transpose=cclock']];
+
+/** A frame after the `scale` filter, turned upright, in a `format`. The caller frees it. */
+export function uprightFrame(frame: Frame, scale: string, format: string): Frame {
+  const steps = [
+    `buffer@in=video_size=${frame.width}x${frame.height}:pix_fmt=${frame.format}` +
+      `:time_base=1/24:colorspace=${frame.colorSpace}:range=${frame.colorRange}`,
+    scale,
+    ...(UPRIGHT[quarterTurns(frame)] ?? []),
+    format,
+    'buffersink@out',
+  ];
+  using graph = new FilterGraph();
+  graph.alloc();
+  graph.nbThreads = 1; // starting one for each core takes longer than scaling one frame
+  requireSuccess(graph.parsePtr(steps.join(',')));
+  requireSuccess(graph.configSync());
+  const source = graph.getFilter('buffer@in');
+  requireSuccess(source?.buffersrcAddFrameSync(frame, AV_BUFFERSRC_FLAG_KEEP_REF) ?? -1);
+  const scaled = new Frame();
+  scaled.alloc();
+  requireSuccess(graph.getFilter('buffersink@out')?.buffersinkGetFrameSync(scaled) ?? -1);
+  return scaled;
+}
+
+/** The standard deviation of the brightness. Getters are slow, so they stay out of the loop. */
+export function brightnessDeviation(frame: Frame): number {
+  const { width, height } = frame;
+  const [plane] = frame.data ?? [];
+  const stride = frame.linesize[0] ?? 0;
+  let [sum, squares] = [0, 0];
+  for (let y = 0; y < height; y += 1) {
+    for (let at = y * stride; at < y * stride + width; at += 1) {
+      const value = plane?.[at] ?? 0;
+      sum += value;
+      squares += value * value;
+    }
+  }
+  const pixels = width * height;
+  return Math.sqrt(Math.max(0, squares / pixels - (sum / pixels) ** 2));
 }

@@ -1,7 +1,9 @@
 // The room media/: decodes and measures files in child processes, because files of clients and
 // providers may be hostile (decisions/0023).
 
-import type { ChildOutcome } from '../kernel/child.ts';
+import { realpath } from 'node:fs/promises';
+import path from 'node:path';
+import { type ChildOutcome, runChild } from '../kernel/child.ts';
 import type { ScratchDirectory } from '../kernel/scratch-directory.ts';
 import { report, secondsSince } from '../telemetry/reports.ts';
 import { inSpan } from '../telemetry/tracing.ts';
@@ -9,6 +11,7 @@ import { createDecodeTurns } from './children/decode-turns.ts';
 import { confinedProgram, createFileChildren } from './children/file-children.ts';
 import {
   type DecodedFrames,
+  HASH_SECONDS,
   type Measurement,
   type MeasureRequest,
   refused,
@@ -18,6 +21,7 @@ import { parseMeasurement } from './parse-measurement.ts';
 
 export {
   type DecodedFrames,
+  HASH_SECONDS,
   type Measurement,
   type MediaFacts,
   PIXEL_BOUNDS,
@@ -34,6 +38,8 @@ export interface MeasureOptions {
   frames?: DecodedFrames;
   /** Also draws a poster of a video; if that fails, there is none. */
   drawsPoster?: boolean;
+  /** Hashes a frame of a video in so many seconds, of those that are decoded and not plain. */
+  hashSeconds?: number | null;
   signal?: AbortSignal | undefined;
 }
 
@@ -55,12 +61,13 @@ const DEFAULTS = {
 /** Signals of a crash, which the file caused. Any other signal came from outside. */
 const FAULTS = ['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SIGTRAP', 'SIGSYS'];
 
+const programFor = confinedProgram(new URL('./decode.ts', import.meta.url), 'addons');
+
 export type Measurer = ReturnType<typeof createMeasurer>;
 
 export function createMeasurer({ scratch, ...given }: MeasurerOptions) {
   const limits = { ...DEFAULTS, ...given };
   const turns = createDecodeTurns(limits.concurrency);
-  const programFor = confinedProgram(new URL('./decode.ts', import.meta.url), 'addons');
   const children = createFileChildren({ scratch, programFor });
   const run = (
     file: string,
@@ -86,7 +93,8 @@ export function createMeasurer({ scratch, ...given }: MeasurerOptions) {
     measure: (file: string, expected: 'image' | 'video', options: MeasureOptions = {}) =>
       observed(expected, async () => {
         const { rules = null, frames = 'all', drawsPoster = false, signal } = options;
-        const request = { expected, rules, frames, drawsPoster };
+        const { hashSeconds = null } = options;
+        const request = { expected, rules, frames, drawsPoster, hashSeconds };
         const outcome = await run(file, request, options);
         const isPassed = outcome.kind === 'completed' && isMeasured(outcome.result);
         if (frames === 'all' || outcome.kind === 'aborted' || isPassed) {
@@ -97,6 +105,21 @@ export function createMeasurer({ scratch, ...given }: MeasurerOptions) {
         return measurementOf(await run(file, full, options), limits, signal);
       }),
   };
+}
+
+/** Hashes frames of a video for a comparison, where it is, in a child that may read its folder. */
+export async function hashFramesAt(file: string): Promise<Measurement> {
+  const filePath = await realpath(file);
+  const input: MeasureRequest = {
+    path: filePath,
+    expected: 'video',
+    rules: null,
+    frames: 'all',
+    drawsPoster: false,
+    hashSeconds: HASH_SECONDS.compared,
+  };
+  const program = programFor(path.dirname(filePath));
+  return measurementOf(await runChild({ ...program, ...DEFAULTS, input }), DEFAULTS, undefined);
 }
 
 /** Reports a decode to the metrics and the trace, with its wait for a decoder. */

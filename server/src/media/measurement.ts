@@ -15,6 +15,14 @@ export const PIXEL_BOUNDS = {
   videoPixels: 4096 * 2304,
 };
 
+/**
+ * How many seconds apart the frames are that get perceptual hashes: of a stored output, of which only
+ * keyframes may be decoded, and of a video that is compared with them.
+ */
+export const HASH_SECONDS = { stored: 1, compared: 0.25 };
+export const MAX_COMPARED_SECONDS = 30;
+export const MAX_HASHES = MAX_COMPARED_SECONDS / HASH_SECONDS.compared;
+
 /** Frames to decode; with `keyframes`, duration and count come from the packets. */
 export type DecodedFrames = 'all' | 'keyframes';
 
@@ -24,6 +32,8 @@ export interface MeasureRequest {
   rules: VideoRules | null;
   frames: DecodedFrames;
   drawsPoster: boolean;
+  /** A frame in so many seconds gets a perceptual hash; null: none. */
+  hashSeconds: number | null;
 }
 
 /** One sentence each, for clients. */

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { MAX_FLAWS } from './image/layout.ts';
+import { MAX_HASHES } from './measurement.ts';
 import { sniff } from './sniff.ts';
 
 const closed = { additionalProperties: false };
@@ -39,12 +40,18 @@ const VideoFacts = Type.Object(
   closed,
 );
 
-/** The facts, with a WebP in base64 if a poster was wanted and could be drawn. */
+/**
+ * The facts, with a WebP in base64 if a poster was wanted and could be drawn, and hashes of frames
+ * if they were wanted.
+ */
 const Measured = Type.Object(
   {
     kind: Type.Literal('measured'),
     facts: Type.Union([ImageFacts, VideoFacts]),
     poster: Type.Optional(Type.String()),
+    hashes: Type.Optional(
+      Type.Array(Type.String({ pattern: '^[0-9a-f]{64}$' }), { maxItems: MAX_HASHES }),
+    ),
   },
   closed,
 );
@@ -91,7 +98,7 @@ export type MediaFacts = Static<typeof Measured>['facts'];
 export type VideoFacts = Extract<MediaFacts, { kind: 'video' }>;
 export type BrokenRule = Static<typeof Stopped>['broken'];
 export type Measurement =
-  | { kind: 'measured'; facts: MediaFacts; poster?: Buffer }
+  | { kind: 'measured'; facts: MediaFacts; poster?: Buffer; hashes?: string[] }
   | Static<typeof Stopped>
   | Static<typeof Refused>;
 

@@ -1,5 +1,6 @@
 import { type Duplex, finished, PassThrough, type Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { rateKeyOf } from '../accounts/client-network.ts';
 import { countRequest } from '../accounts/rate-window.ts';
 import { isDatabaseUnavailable } from '../database/database.ts';
 import { ApiError, invalidRequest } from '../kernel/errors.ts';
@@ -7,7 +8,12 @@ import { hasPaid } from '../ledger/payments.ts';
 import { mailboxOf } from '../sign-in/email-address.ts';
 import { DiskFull } from '../storage/free-space.ts';
 import { requireQuota, type Uploader } from '../uploads/quota.ts';
-import { type ReceiveDeps, type Received, receiveUpload } from '../uploads/receive.ts';
+import {
+  hashReceived,
+  type ReceiveDeps,
+  type Received,
+  receiveUpload,
+} from '../uploads/receive.ts';
 import { readUpload, UPLOAD_DAYS, type Upload } from '../uploads/uploads.ts';
 import { requirePlain } from './bodies.ts';
 import { storageUnavailable } from './errors.ts';
@@ -42,6 +48,7 @@ export type Uploads = ReturnType<typeof openUploads>;
 export function openUploads(deps: UploadDeps) {
   const { db } = deps;
   const slots = openUploadSlots();
+  const visitorSlots = openUploadSlots();
   return {
     /** @returns the id of the upload */
     async receive(request: FastifyRequest, reply: FastifyReply, owner: UploadOwner) {
@@ -49,7 +56,20 @@ export function openUploads(deps: UploadDeps) {
       const uploader = await admitUpload(db, owner, sizeBytes);
       const file = { uploader, expected, sizeBytes };
       const requester = { ...uploader, isPaying: await hasPaid(db, owner.accountId) };
-      return slots.run(requester, (slot) => receive(deps, file, { reply, slot }));
+      return slots.run(requester, (slot) =>
+        whileArriving(deps, { reply, slot }, (body) => receiveUpload(deps, { ...file, ...body })),
+      );
+    },
+    /**
+     * Receives a video of a visitor, and deletes it.
+     * @returns hashes of its frames
+     */
+    hash(request: FastifyRequest, reply: FastifyReply) {
+      const { sizeBytes } = declared(request.headers);
+      const visitor = { mailbox: rateKeyOf(request.ip), isPaying: false };
+      return visitorSlots.run(visitor, (slot) =>
+        whileArriving(deps, { reply, slot }, (body) => hashReceived(deps, { ...body, sizeBytes })),
+      );
     },
   };
 }
@@ -79,11 +99,11 @@ export function acceptStreams(scope: FastifyInstance): void {
   scope.addContentTypeParser('*', (_request, body, done) => done(null, body));
 }
 
-async function receive(
+async function whileArriving<T>(
   deps: UploadDeps,
-  file: Omit<Received, 'signal' | 'bytes'>,
   { reply, slot }: { reply: FastifyReply; slot: UploadSlot },
-): Promise<string> {
+  work: (body: Pick<Received, 'signal' | 'bytes'>) => Promise<T>,
+): Promise<T> {
   const { raw } = reply;
   const gone = new AbortController();
   raw.once('close', () => {
@@ -95,7 +115,7 @@ async function receive(
   });
   slot.bytes = bytes;
   try {
-    return await receiveUpload(deps, { ...file, bytes, signal: gone.signal });
+    return await work({ bytes, signal: gone.signal });
   } catch (cause) {
     const isOfBody = cause === bytes.errored;
     if (isOfBody) reply.header('connection', 'close'); // don't wait for the rest

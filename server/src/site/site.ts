@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import type { BrandDeps } from '../brand/brand.ts';
 import { acceptJsonOnly } from '../requests/bodies.ts';
 import type { EndDeps } from '../requests/end-task.ts';
+import { acceptStreams } from '../requests/receive-upload.ts';
 import { type AboutDeps, getAbout } from './about.ts';
 import { postDelete } from './account/delete.ts';
 import { getMe } from './account/me.ts';
@@ -36,7 +37,7 @@ import { DOWNLOAD_ROUTES } from './tasks/downloads.ts';
 import { GALLERY_ROUTES } from './tasks/gallery.ts';
 import { TASK_ROUTES } from './tasks/shown-task.ts';
 import { USAGE_ROUTES } from './tasks/usage.ts';
-import { verifyDigest } from './verify.ts';
+import { compareVideo, verifyDigest } from './verify.ts';
 import { WEBHOOK_ROUTES } from './webhooks/webhooks-site.ts';
 
 export interface SiteDeps
@@ -86,7 +87,11 @@ const ROUTES = [
 ];
 
 type Shapes =
-  | NonNullable<(typeof ROUTES)[number]['shape'] | (typeof createSiteUpload)['shape']>
+  | NonNullable<
+      | (typeof ROUTES)[number]['shape']
+      | (typeof createSiteUpload)['shape']
+      | (typeof compareVideo)['shape']
+    >
   | VerbReads;
 
 /** The types of all routes by `METHOD /path`, for the pages. */
@@ -106,7 +111,9 @@ export async function site(app: FastifyInstance, deps: SiteDeps): Promise<void> 
       done();
     });
     guarded.register((uploads, _options, done) => {
-      createSiteUpload.serve(uploads, deps); // reads its body as a stream
+      acceptStreams(uploads);
+      createSiteUpload.serve(uploads, deps);
+      compareVideo.serve(uploads, deps);
       done();
     });
     ready();

@@ -1,15 +1,33 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { after, test } from 'node:test';
+import { freezeClock } from '../../test/frozen-clock.ts';
+import { longTest } from '../../test/long.ts';
+import { makeVideo, type TestVideo } from '../../test/media/media-files.ts';
+import { createRandom, type Random } from '../../test/random.ts';
 import { sql } from '../../test/task-fixtures.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { openTestWebsite } from '../../test/website/website.ts';
+import { openScratchDirectory } from '../kernel/scratch-directory.ts';
+import { createMeasurer, HASH_SECONDS } from '../media/measure.ts';
+import { findSimilar, forgetFingerprints } from '../storage/fingerprints.ts';
+import { registerObjects } from '../storage/objects.ts';
 
 const website = await openTestWebsite();
-after(() => website.close());
+const { db } = website.database;
+const folder = await temporaryFolder();
+const measurer = createMeasurer({ scratch: openScratchDirectory(path.join(folder.path, 's')) });
+after(async () => {
+  await website.close();
+  await folder[Symbol.asyncDispose]();
+});
+const at = (name: string) => path.join(folder.path, name);
 
 test('a digest tells whether and when an output was stored, and nothing else', async () => {
   const sha256 = 'ab'.repeat(32);
   await sql(
-    website.database.db,
+    db,
     `insert into stored_objects (id, owner_id, role, state, media_type, created_at, sha256)
      values ('obj_1', 'task_1', 'output', 'deleted', 'video/mp4', '2026-11-28T12:00:00Z', $1)`,
     [sha256],
@@ -23,4 +41,152 @@ test('a digest tells whether and when an output was stored, and nothing else', a
   for (const wrong of ['', 'ab', sha256.toUpperCase()]) {
     assert.deepEqual(await ask(wrong), [400, 'invalid_request']);
   }
+});
+
+/** A video of some filters instead of the usual picture. */
+async function film(name: string, picture: string, options: TestVideo = {}) {
+  const filters = `nullsink;${picture}`;
+  await makeVideo(at(name), { fps: 12, ...options, filters });
+}
+
+const boxes = ({ below }: Random) => {
+  const box = () =>
+    `drawbox=x=${below(560)}:y=${below(300)}:w=${20 + below(300)}:h=${20 + below(180)}:t=fill` +
+    `:color=0x${(2 ** 24 + below(2 ** 24)).toString(16).slice(1)}`;
+  const all = Array.from({ length: 3 + below(8) }, box).join();
+  return `gradients=size=640x360:rate=12:n=3:speed=0.02:seed=${below(1e6)},${all},trim=duration=2`;
+};
+
+async function hashes(name: string, use: keyof typeof HASH_SECONDS): Promise<string[]> {
+  const measured = await measurer.measure(at(name), 'video', {
+    source: 'test',
+    frames: use === 'stored' ? 'keyframes' : 'all',
+    hashSeconds: HASH_SECONDS[use],
+  });
+  assert.ok(measured.kind === 'measured', JSON.stringify(measured));
+  return measured.hashes ?? [];
+}
+
+/** Stores a video as an output, without its file. */
+async function store(name: string): Promise<void> {
+  const video = { ownerId: `task_${name}`, role: 'output', mediaType: 'video/mp4' } as const;
+  const frameHashes = await hashes(name, 'stored');
+  const object = { ...video, id: `obj_${name}`, sizeBytes: 1, sha256: name, frameHashes };
+  await registerObjects(db, { objects: [object] });
+  await sql(db, `update stored_objects set state = 'ready' where id = 'obj_${name}'`);
+}
+
+let networks = 0;
+async function compare(bytes: Buffer, headers: Record<string, string> = {}) {
+  networks += 1;
+  const { status, body } = await website.stranger.send({
+    method: 'POST',
+    url: '/console/api/verify',
+    payload: bytes,
+    remoteAddress: `10.2.0.${networks}`,
+    headers: { 'content-type': 'video/mp4', ...headers },
+  });
+  return status === 200 ? body : [status, body.error.details?.reason ?? body.error.code];
+}
+
+const cropped = (name: string) =>
+  `movie=filename=${at(name)},crop=iw*0.98:ih*0.98:0:0,scale=320:-2`;
+
+test('a copy that was encoded again looks like its output, until its hashes are forgotten', async () => {
+  await freezeClock(db, 0);
+  const random = createRandom(1);
+  await film('made', boxes(random));
+  await film('copy', cropped('made'), { format: 'webm', codec: 'vp8' });
+  await film('other', boxes(random));
+  await film('plain', 'color=c=teal:size=640x360:rate=12,trim=duration=2');
+  await film('long', 'color=size=64x64:rate=1,trim=duration=31', { fps: 1 });
+  await store('plain');
+  await store('made');
+  const { similar_at: similarAt, ...others } = await compare(await readFile(at('copy')));
+  assert.deepEqual([typeof similarAt, others], ['string', {}]);
+  const similarTo = async (name: string) =>
+    (await findSimilar(db, await hashes(name, 'compared')))?.object_id;
+  for (const name of ['other', 'plain']) assert.equal(await similarTo(name), undefined, name);
+  const end = `update stored_objects set state = 'deleted', deleted_at = clock_now()`;
+  await sql(db, `${end} where id = 'obj_made'`);
+  await forgetFingerprints(db, 1);
+  assert.equal(await similarTo('copy'), 'obj_made');
+  await freezeClock(db, 86_400);
+  await forgetFingerprints(db, 1);
+  assert.equal(await similarTo('copy'), undefined);
+  const [row] = await sql(db, `select sha256 from stored_objects where id = 'obj_made'`);
+  assert.deepEqual(row, { sha256: null });
+  assert.deepEqual(await compare(await readFile(at('long'))), [400, 'too_long']);
+});
+
+test('what can not be compared is refused before it is received, and nothing is kept', async () => {
+  const bytes = Buffer.from('words');
+  const large = { 'content-length': '104857601' };
+  assert.deepEqual(await compare(bytes, { 'content-type': 'text/plain' }), [400, 'not_media']);
+  assert.deepEqual(await compare(bytes, large), [413, 'payload_too_large']);
+  assert.deepEqual(await sql(db, `select id from stored_objects where role = 'upload'`), []);
+});
+
+test('a network can have ten videos compared an hour', async () => {
+  const send = () =>
+    website.stranger.send({
+      method: 'POST',
+      url: '/console/api/verify',
+      payload: 'words',
+      headers: { 'content-type': 'text/plain' },
+    });
+  for (let sent = 0; sent < 10; sent += 1) assert.equal((await send()).status, 400);
+  assert.equal((await send()).status, 429);
+});
+
+const cells = 'size=128x72:rate=12';
+const wide = 'scale=640:360:flags=neighbor,trim=duration=2';
+const PICTURES: ((random: Random, seed: number) => string)[] = [
+  boxes,
+  (_, seed) => `gradients=size=640x360:rate=12:n=5:type=spiral:seed=${seed},trim=duration=2`,
+  (_, seed) => `life=${cells}:seed=${seed}:mold=10,${wide}`,
+  (_, seed) => `cellauto=${cells}:seed=${seed}:rule=${seed % 256}:full=1,${wide}`,
+  ({ between }) =>
+    `mandelbrot=size=640x360:rate=12:start_scale=${between(0.05, 1)}` +
+    `:start_x=${between(-1.5, 0)}:start_y=${between(-1, 1)},trim=duration=2`,
+];
+
+const COPIES: Record<string, (name: string) => [picture: string, options?: TestVideo]> = {
+  'crf 35': (name) => [`movie=filename=${at(name)}`, { codecOptions: { crf: '35' } }],
+  'two thirds in size': (name) => [`movie=filename=${at(name)},scale=426:240`],
+  '2 % cropped': (name) => [`movie=filename=${at(name)},crop=iw*0.98:ih*0.98`],
+  '2 % cropped at two sides': (name) => [`movie=filename=${at(name)},crop=iw*0.98:ih*0.98:0:0`],
+  'WebM, VP8': (name) => [`movie=filename=${at(name)}`, { format: 'webm', codec: 'vp8' }],
+};
+
+longTest('no two of 10,000 pairs look similar, but copies do', async (t) => {
+  await sql(db, 'truncate frame_hashes');
+  const random = createRandom(35);
+  const filmed = async (name: string, index: number) => {
+    const picture = PICTURES[index % PICTURES.length]?.(random, random.below(1e6));
+    await film(name, picture ?? '');
+  };
+  for (let index = 0; index < 100; index += 1) {
+    await filmed(`stored${index}`, index);
+    await store(`stored${index}`);
+  }
+  const rows = await sql<{ id: string }>(db, 'select object_id as id from frame_hashes');
+  const found: Record<string, number> = { 'different videos': 0 };
+  for (let index = 0; index < 100; index += 1) {
+    await filmed('asked', index);
+    const similar = await findSimilar(db, await hashes('asked', 'compared'));
+    if (similar) found['different videos'] = (found['different videos'] ?? 0) + 1;
+  }
+  for (const { id } of rows) {
+    const name = id.replace('obj_', '');
+    for (const [title, copy] of Object.entries(COPIES)) {
+      await film('asked', ...copy(name));
+      const similar = await findSimilar(db, await hashes('asked', 'compared'));
+      found[title] = (found[title] ?? 0) + (similar?.object_id === id ? 1 : 0);
+    }
+  }
+  t.diagnostic(`of ${rows.length} hashed and 100 other videos: ${JSON.stringify(found)}`);
+  assert.equal(found['different videos'], 0);
+  for (const title of Object.keys(COPIES))
+    assert.ok((found[title] ?? 0) >= rows.length * 0.9, title);
 });

@@ -1,7 +1,9 @@
 import { Type } from 'typebox';
 import type { Database } from '../database/database.ts';
+import { UPLOAD_SECONDS, type Uploads } from '../requests/receive-upload.ts';
+import { findSimilar } from '../storage/fingerprints.ts';
 import { findOutput } from '../storage/outputs.ts';
-import { siteRoute } from './route.ts';
+import { type SiteRoute, siteRoute } from './route.ts';
 
 const Query = Type.Object({ sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) });
 
@@ -18,3 +20,29 @@ export const verifyDigest = siteRoute('GET /console/api/verify', {
     return { stored_at: output?.created_at ?? null };
   },
 });
+
+/** Each may cost a minute of CPU. */
+const COMPARISONS = { max: 10, seconds: 3600 };
+
+/** Whether an output looks like the video in the body, and when it was stored. */
+export const compareVideo: SiteRoute<
+  { db: Database; uploads: Uploads },
+  {
+    name: 'POST /console/api/verify';
+    body: Blob;
+    query: undefined;
+    result: { similar_at: string | null };
+  }
+> = {
+  serve(scope, { db, uploads }) {
+    scope.route({
+      method: 'POST',
+      url: '/console/api/verify',
+      config: { access: 'public', rate: COMPARISONS, bodySeconds: UPLOAD_SECONDS },
+      handler: async (request, reply) => {
+        const output = await findSimilar(db, await uploads.hash(request, reply));
+        return { similar_at: output?.created_at ?? null };
+      },
+    });
+  },
+};

@@ -13,6 +13,7 @@ import {
 } from '../database/database.ts';
 import { sharedWork } from '../database/shared-work.ts';
 import { newId } from '../kernel/ids.ts';
+import { hashValues, INSERT_HASHES } from './fingerprints.ts';
 import type { Storage } from './storage.ts';
 
 /**
@@ -44,6 +45,8 @@ interface NewObject {
   sha256?: string;
   /** Of the bytes that became this output, as the provider sent them. */
   sourceSha256?: string;
+  /** Perceptual hashes of frames of an output, in hex. */
+  frameHashes?: string[];
 }
 
 interface Registration {
@@ -57,7 +60,8 @@ const REGISTER = namedStatement(
   'object_register',
   `with unfinished as (
      update stored_objects set state = 'deleting'
-     where owner_id = any(:restarted) and role in ('output', 'poster') and state = 'writing')
+     where owner_id = any(:restarted) and role in ('output', 'poster') and state = 'writing'),
+   hashed as (${INSERT_HASHES})
    insert into stored_objects (id, owner_id, role, media_type, size_bytes, sha256, source_sha256)
    select id, owner_id, role, media_type, size_bytes, sha256, source_sha256
    from unnest(:ids::text[], :ownerIds::text[], :roles::text[], :mediaTypes::text[],
@@ -77,6 +81,7 @@ function insertObjects(db: Queryable, objects: NewObject[], restarted: string[] 
     sizes: objects.map(({ sizeBytes }) => sizeBytes),
     digests: objects.map(({ sha256 }) => sha256),
     sourceDigests: objects.map(({ sourceSha256 }) => sourceSha256),
+    ...hashValues(objects),
   };
   return db.query<{ id: string; is_blocked: boolean }>(REGISTER, REGISTER.values(values));
 }

@@ -10,6 +10,7 @@ export interface OutputFile extends LocalFile {
   sizeBytes: number;
   sha256?: string;
   sourceSha256?: string;
+  frameHashes?: string[];
 }
 
 // The select sees the rows as before the update, so it returns only those that others had marked.

@@ -6,7 +6,12 @@ import type { Database } from '../database/database.ts';
 import { type ApiError, invalidRequest } from '../kernel/errors.ts';
 import { type ScratchDirectory, writeStream } from '../kernel/scratch-directory.ts';
 import type { Measurement, Measurer, MediaFacts } from '../media/measure.ts';
-import type { BrokenRule, VideoFacts } from '../media/measurement.ts';
+import {
+  type BrokenRule,
+  HASH_SECONDS,
+  MAX_COMPARED_SECONDS,
+  type VideoFacts,
+} from '../media/measurement.ts';
 import { SNIFF_BYTES, sniff } from '../media/sniff.ts';
 import type { FreeSpace } from '../storage/free-space.ts';
 import { markReady, putRegistered, withdrawnOnFailure } from '../storage/objects.ts';
@@ -39,15 +44,9 @@ export interface Received {
  *   DiskFull
  */
 export function receiveUpload(deps: ReceiveDeps, received: Received): Promise<string> {
-  return deps.space.withUploadSpace(received.sizeBytes, () => receiveAndStore(deps, received));
-}
-
-function receiveAndStore(deps: ReceiveDeps, received: Received): Promise<string> {
   const { signal } = received;
   const { accountId } = received.uploader;
-  return deps.scratch.withFolder(async (folder) => {
-    const filePath = path.join(folder, 'upload');
-    await writeStream(deps.space.whileFree('upload', received.bytes), filePath);
+  return inScratch(deps, received, async (filePath) => {
     const kind = (await kindOf(filePath)) ?? received.expected;
     const turn = { accountId, source: accountId, signal };
     const rules = kind === 'video' ? { rules: referenceRules(null) } : {};
@@ -55,6 +54,43 @@ function receiveAndStore(deps: ReceiveDeps, received: Received): Promise<string>
     signal.throwIfAborted();
     return store(deps, { ...received, filePath, facts });
   });
+}
+
+const COMPARED = {
+  hashSeconds: HASH_SECONDS.compared,
+  rules: { shortSide: { min: 1, max: 10_000 }, belowSeconds: MAX_COMPARED_SECONDS },
+};
+
+/**
+ * Receives a video, hashes its frames, and deletes it.
+ * @throws like {@link receiveUpload}
+ */
+export function hashReceived(
+  deps: ReceiveDeps,
+  received: Pick<Received, 'bytes' | 'sizeBytes' | 'signal'>,
+): Promise<string[]> {
+  return inScratch(deps, received, async (filePath) => {
+    const options = { ...COMPARED, signal: received.signal };
+    const measured = await deps.measurer.measure(filePath, 'video', options);
+    if (measured.kind === 'measured') return measured.hashes ?? [];
+    if (measured.kind === 'refused') throw refusedAs(measured);
+    const limit = MAX_COMPARED_SECONDS;
+    throw refuse('too_long', `The video must be shorter than ${limit} seconds.`, { limit });
+  });
+}
+
+function inScratch<T>(
+  { space, scratch }: ReceiveDeps,
+  { bytes, sizeBytes }: Pick<Received, 'bytes' | 'sizeBytes'>,
+  work: (filePath: string) => Promise<T>,
+): Promise<T> {
+  return space.withUploadSpace(sizeBytes, () =>
+    scratch.withFolder(async (folder) => {
+      const filePath = path.join(folder, 'upload');
+      await writeStream(space.whileFree('upload', bytes), filePath);
+      return work(filePath);
+    }),
+  );
 }
 
 async function kindOf(filePath: string): Promise<'image' | 'video' | undefined> {
@@ -66,10 +102,8 @@ async function kindOf(filePath: string): Promise<'image' | 'video' | undefined> 
 /** @throws ApiError `invalid_request` */
 function factsOf(measurement: Measurement): MediaFacts {
   switch (measurement.kind) {
-    case 'refused': {
-      const { reason, explanation, limit } = measurement;
-      throw refuse(reason, explanation, limit === undefined ? {} : { limit });
-    }
+    case 'refused':
+      throw refusedAs(measurement);
     case 'stopped':
       throw notAReference(measurement.broken) ?? new Error('the decoding ended for no reason');
     case 'measured': {
@@ -79,6 +113,10 @@ function factsOf(measurement: Measurement): MediaFacts {
       return facts;
     }
   }
+}
+
+function refusedAs({ reason, explanation, limit }: Extract<Measurement, { kind: 'refused' }>) {
+  return refuse(reason, explanation, limit === undefined ? {} : { limit });
 }
 
 function notAReference(seen: VideoFacts | BrokenRule): ApiError | undefined {

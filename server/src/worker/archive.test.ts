@@ -16,6 +16,7 @@ import {
 } from '../../test/task-fixtures.ts';
 import { takeDown } from '../operator/verbs/objects.ts';
 import type { Provider } from '../providers/provider.ts';
+import { findSimilar } from '../storage/fingerprints.ts';
 import { deleteMarked } from '../storage/objects.ts';
 import { openS3Storage } from '../storage/s3/s3.ts';
 import { ObjectMissing, type Storage } from '../storage/storage.ts';
@@ -199,6 +200,32 @@ test('size and digest are those of the signed file, which is the one that is sto
   const [object] = await statesOf(task);
   const bytes = await text(await deps.storage.open(object?.id ?? ''));
   assert.equal(bytes, 'a video, signed');
+});
+
+test('hashes of frames are stored with an output, but not those of patterns', async () => {
+  const hashes = ['ab'.repeat(32), 'cd'.repeat(32)];
+  for (const drawsPatterns of [false, true]) {
+    await sql(db, 'delete from frame_hashes');
+    const { outputMeasurer, providerOf, ...deps } = archiveDeps();
+    const task = await makeArchivingTask();
+    const provider = providerOf(task);
+    const capabilities = { ...provider.capabilities, drawsPatterns };
+    await archive(
+      {
+        ...deps,
+        providerOf: () => ({ ...provider, capabilities }),
+        outputMeasurer: {
+          async measure(file, kind, options) {
+            const measured = await outputMeasurer.measure(file, kind, options);
+            return options?.hashSeconds ? { ...measured, hashes } : measured;
+          },
+        },
+      },
+      task,
+    );
+    const similar = await findSimilar(db, hashes.slice(1));
+    assert.equal(similar?.task_id, drawsPatterns ? undefined : task.id);
+  }
 });
 
 test('what can not be signed is stored as it is, with a mark', async () => {

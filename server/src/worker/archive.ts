@@ -7,12 +7,13 @@ import { RetryAlone, sharedWork } from '../database/shared-work.ts';
 import { evictOldest } from '../kernel/evict-oldest.ts';
 import { type ScratchDirectory, writeStream } from '../kernel/scratch-directory.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
-import type {
-  DecodedFrames,
-  Measurement,
-  MeasureOptions,
-  Measurer,
-  MediaFacts,
+import {
+  type DecodedFrames,
+  HASH_SECONDS,
+  type Measurement,
+  type MeasureOptions,
+  type Measurer,
+  type MediaFacts,
 } from '../media/measure.ts';
 import { OutputGone, type Provider } from '../providers/provider.ts';
 import { markReady } from '../storage/objects.ts';
@@ -83,7 +84,7 @@ async function archiveFiles(
   const [checked] = await together(check(deps, task, filePath), preparing);
   if (checked.kind === 'refused') return hold(deps, task, checked.explanation);
   if (checked.kind === 'stopped') throw new Error('an output has no rules, but its decode stopped');
-  const { facts, poster } = checked;
+  const { facts, poster, hashes: frameHashes = [] } = checked;
   const differences = outputDifferences(expectationOf(task), facts);
   if (provider.capabilities.exactOutput && differences.length > 0) {
     return moveNow(deps.db, task, failInexact(differences));
@@ -93,7 +94,8 @@ async function archiveFiles(
   const { credentials, ...file } = signed;
   const { mediaType } = facts;
   const sourceSha256 = fetched.sha256;
-  const video = { ...file, sourceSha256, role: 'output', mediaType, isPrepared } as const;
+  const found = { sourceSha256, frameHashes, mediaType };
+  const video = { ...file, ...found, role: 'output', isPrepared } as const;
   const drawn = poster && (await writePoster(newPath('poster'), poster));
   return withOutputs(deps, task.id, drawn ? [video, drawn] : [video], async (put, isBlocked) => {
     // Many customers get the same test video.
@@ -115,12 +117,13 @@ async function writePoster(filePath: string, poster: Buffer): Promise<OutputFile
 
 /** A difference that would fail the task is confirmed on all frames. */
 async function check(deps: ArchiveDeps, task: Task, filePath: string): Promise<Measurement> {
-  const { exactOutput, repeatsOutputs } = deps.providerOf(task).capabilities;
+  const { exactOutput, repeatsOutputs, drawsPatterns } = deps.providerOf(task).capabilities;
   const { outputMeasurer, outputFrames: frames } = deps;
   const options = {
     accountId: task.account_id,
     source: task.provider,
-    drawsPoster: deps.drawsPosters && task.surface !== TEST_SURFACE, // test videos look the same
+    hashSeconds: drawsPatterns ? null : HASH_SECONDS.stored, // patterns look the same
+    drawsPoster: deps.drawsPosters && task.surface !== TEST_SURFACE, // test videos too
   };
   const measure = (asked: MeasureOptions) =>
     repeatsOutputs

@@ -12,6 +12,7 @@ const GROWING = [
   'tasks',
   'attempts',
   'stored_objects',
+  'frame_hashes',
   'ledger_transfers',
   'evidence',
   'task_history',

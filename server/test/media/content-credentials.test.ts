@@ -75,9 +75,11 @@ test('a delivered video is known by its digest, and without it by its signature'
   assert.ok(credentials && 'source' in credentials);
   assert.deepEqual([credentials.is_ours, credentials.source], [true, 'algorithmicMedia']);
   await writeFile(fileOf('changed'), withFlippedBit(bytes));
-  assert.deepEqual([(await verify('changed')).ok, (await verify('changed')).stored], [false, null]);
+  const changed = await verify('changed');
+  assert.deepEqual([changed.ok, changed.stored, changed.similar], [false, null, null]);
   await writeFile(fileOf('other'), 'not a video');
-  assert.deepEqual((await verify('other')).credentials, null);
+  const other = await verify('other');
+  assert.deepEqual([other.credentials, other.similar], [null, { unreadable: 'refused' }]);
 });
 
 test('the files of a request are ingredients by their digests, without their names', async () => {

@@ -11,7 +11,7 @@ const OWNERS = {
   catalog: 'model_files model_prices models',
   credentials: 'signing_certificates',
   ledger: 'ledger_balances ledger_lot_movements ledger_lots ledger_transfers',
-  storage: 'blocked_digests delivery_secrets stored_objects',
+  storage: 'blocked_digests delivery_secrets frame_hashes stored_objects',
   providers: 'local_jobs pauses provider_outages provider_turns',
   accounts: `account_closings account_deletions accounts api_key_requests api_key_uses api_keys
     request_windows`,

@@ -15,13 +15,13 @@ async function digestOf(file: File): Promise<string> {
 interface Props {
   label: string;
   hint?: string;
-  onDigest: (sha256: string) => unknown;
+  onDigest: (sha256: string, file: File) => unknown;
 }
 
 /** Takes a video file and gives its digest: the file stays on the reader's computer. */
 export function DigestField({ label, hint, onDigest }: Props) {
   const { isBusy, failure, send } = useSending(async (file: File) =>
-    onDigest(await digestOf(file)),
+    onDigest(await digestOf(file), file),
   );
   return (
     <FieldFrame label={label} hint={hint} beside={isBusy && 'Reading it'} error={failure?.message}>

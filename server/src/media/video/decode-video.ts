@@ -24,17 +24,20 @@ import {
   seconds,
   videoStream,
 } from './demuxer.ts';
+import { createFrameHashes } from './frame-hash.ts';
 import { matroskaIsWhole, matroskaMediaType } from './matroska.ts';
 import { movIsWhole, movMediaType, movRefersOutside } from './mov.ts';
 import { createPosterChoice, drawPoster, type PosterChoice } from './poster.ts';
 import { createTimeline } from './timeline.ts';
 
-type VideoOptions = Pick<MeasureRequest, 'rules' | 'frames' | 'drawsPoster'>;
+type VideoOptions = Pick<MeasureRequest, 'rules' | 'frames' | 'drawsPoster' | 'hashSeconds'>;
 
 interface DecodedVideo {
   facts: MediaFacts;
   /** A WebP; null when not wanted, or when it can't be drawn. */
   poster: Buffer | null;
+  /** Of frames, in order. */
+  hashes: string[];
 }
 
 /**
@@ -54,13 +57,14 @@ export async function decodeVideo(
   if (container === 'mov' && movRefersOutside(file)) throw new RefusedMedia('external_data');
   const looksAhead = options.frames === 'all';
   const input = await openContainer(file, container, looksAhead);
-  const { facts, poster } = await decodeStreams(input, options);
+  const { facts, poster, hashes } = await decodeStreams(input, options);
   await closeContainer(input); // after a refusal, the process decodes no other file
   const mediaType = container === 'mov' ? movMediaType(file) : matroskaMediaType(file);
   const mayHaveBetter = options.drawsPoster && options.frames === 'keyframes' && !poster;
   return {
     facts: { ...facts, mediaType },
     poster: mayHaveBetter ? await drawPoster(file, container) : poster,
+    hashes,
   };
 }
 
@@ -92,17 +96,19 @@ async function decodeStreams(input: FormatContext, options: VideoOptions) {
     videoCodec: codecName(video),
     audio: audio && sound && { codec: codecName(audio), durationSeconds: sound.durationSeconds() },
   };
-  return { facts, poster: await picture.poster() };
+  return { facts, poster: await picture.poster(), hashes: picture.hashes() };
 }
 
 /** Decoders that decode every packet they get, even if only keyframes are wanted. */
 const DECODES_ALL: ReadonlySet<string> = new Set(['vp9']);
 const POSTER_SECONDS = 2;
 
-async function createPicture(stream: Stream, { rules, frames, drawsPoster }: VideoOptions) {
+async function createPicture(stream: Stream, options: VideoOptions) {
+  const { rules, frames, drawsPoster, hashSeconds } = options;
   const decoder = await openVideoDecoder(stream, frames);
   const shown = createTimeline();
   let choice: PosterChoice | null = drawsPoster ? createPosterChoice(stream) : null;
+  const hashes = hashSeconds === null ? null : createFrameHashes(hashSeconds);
   let size: { coded: string; width: number; height: number } | null = null;
   const onFrame = (frame: Frame) => {
     const coded = `${frame.width}x${frame.height}`;
@@ -111,6 +117,7 @@ async function createPicture(stream: Stream, { rules, frames, drawsPoster }: Vid
     if (size.coded !== coded) throw damaged('The frame size changes.');
     const shownAt = seconds(frame.bestEffortTimestamp, stream.timeBase);
     shown.add(shownAt, seconds(frame.duration, stream.timeBase));
+    hashes?.offer(frame, shown.spanSeconds());
     if (choice && !isOffered(choice, frame, shown.spanSeconds())) {
       choice[Symbol.dispose]();
       choice = null;
@@ -134,6 +141,7 @@ async function createPicture(stream: Stream, { rules, frames, drawsPoster }: Vid
     },
     shown,
     poster: () => posterOf(choice, frames),
+    hashes: () => [...(hashes?.hashes ?? [])],
   };
 }
 

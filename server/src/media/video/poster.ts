@@ -3,15 +3,14 @@ import {
   Codec,
   CodecContext,
   Dictionary,
-  FilterGraph,
   type FormatContext,
-  Frame,
+  type Frame,
   Packet,
   Rational,
   type Stream,
 } from 'node-av/lib';
 import type { ByteSource } from '../byte-source.ts';
-import { quarterTurns, requireSuccess } from '../decoder.ts';
+import { brightnessDeviation, requireSuccess, uprightFrame } from '../decoder.ts';
 import { RefusedMedia } from '../measurement.ts';
 import {
   closeContainer,
@@ -90,57 +89,21 @@ async function chooseIn(input: FormatContext): Promise<Buffer> {
   return await choice.picture();
 }
 
-/** The standard deviation of the brightness. Getters are slow, so they stay out of the loop. */
-function brightnessDeviation(frame: Frame): number {
-  const { width, height } = frame;
-  const [plane] = frame.data ?? [];
-  const stride = frame.linesize[0] ?? 0;
-  let [sum, squares] = [0, 0];
-  for (let y = 0; y < height; y += 1) {
-    for (let at = y * stride; at < y * stride + width; at += 1) {
-      const value = plane?.[at] ?? 0;
-      sum += value;
-      squares += value * value;
-    }
-  }
-  const pixels = width * height;
-  return Math.sqrt(Math.max(0, squares / pixels - (sum / pixels) ** 2));
-}
-
 /** WebP viewers assume BT.601. */
 const COLOURS = 'out_color_matrix=bt601:out_range=tv';
 
-/** A frame as it is displayed, upright, as large as a poster may be. The caller frees it. */
+/** A frame as it is displayed, as large as a poster may be. The caller frees it. */
 function scale(frame: Frame, stream: Stream): Frame {
   const displayedWidth = frame.width * sampleAspect(stream, frame);
   const factor = Math.min(1, MAX_SIDE / Math.max(displayedWidth, frame.height));
   const [width, height] = [displayedWidth, frame.height].map((side) => even(side * factor));
-  const steps = [
-    `buffer@in=video_size=${frame.width}x${frame.height}:pix_fmt=${frame.format}` +
-      `:time_base=1/24:colorspace=${frame.colorSpace}:range=${frame.colorRange}`,
-    `scale=${width}:${height}:${COLOURS}`,
-    ...(UPRIGHT[quarterTurns(frame)] ?? []),
-    'format=yuv420p,setsar=1,buffersink@out',
-  ];
-  using graph = new FilterGraph();
-  graph.alloc();
-  graph.nbThreads = 1; // starting one for each core takes longer than scaling one frame
-  requireSuccess(graph.parsePtr(steps.join(',')));
-  requireSuccess(graph.configSync());
-  requireSuccess(graph.getFilter('buffer@in')?.buffersrcAddFrameSync(frame) ?? -1);
-  const scaled = new Frame();
-  scaled.alloc();
-  requireSuccess(graph.getFilter('buffersink@out')?.buffersinkGetFrameSync(scaled) ?? -1);
-  return scaled;
+  return uprightFrame(frame, `scale=${width}:${height}:${COLOURS}`, 'format=yuv420p,setsar=1');
 }
 
 /** Pictures in yuv420p have even sides. */
 function even(side: number): number {
   return Math.max(2, 2 * Math.round(side / 2));
 }
-
-/** The filters that undo a rotation, by its number of quarter turns. */
-const UPRIGHT = [[], ['transpose=clock'], ['hflip', 'vflip'], ['transpose=cclock']];
 
 /**
  * `quality` is out of 100. Level 2 takes half the time of the usual 4, and the same number of

@@ -1,6 +1,5 @@
 import type { Database } from '../../database/database.ts';
 import {
-  acceptStreams,
   noUpload,
   shownUpload,
   UPLOAD_SECONDS,
@@ -29,7 +28,6 @@ export const createSiteUpload: SiteRoute<
   { name: 'POST /console/api/uploads'; body: Blob; query: undefined; result: SiteUpload }
 > = {
   serve(scope, { db, uploads }) {
-    acceptStreams(scope);
     scope.route({
       method: 'POST',
       url: '/console/api/uploads',

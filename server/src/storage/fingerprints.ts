@@ -1,0 +1,80 @@
+import { command, type Queryable, queryFirst } from '../database/database.ts';
+
+/** The most of a hash's 256 bits in which similar frames differ; other ones differ in 90 or more. */
+const SIMILAR_BITS = 64;
+
+/** Bits of a part of a hash. Similar frames have a part that is equal or differs in one bit. */
+const BAND_BITS = 16;
+const HEX_DIGITS = BAND_BITS / 4;
+const BANDS = [0, 1, 2, 3];
+
+/** The first parts of a hash, each with its number, for the index. */
+function bandsOf(hash: string): number[] {
+  return BANDS.map((band) => {
+    const bits = hash.slice(band * HEX_DIGITS, (band + 1) * HEX_DIGITS);
+    return band * 2 ** BAND_BITS + Number.parseInt(bits, 16);
+  });
+}
+
+/** The values of {@link insertingHashes}, for outputs with hashes of frames in hex. */
+export function hashValues(outputs: { id: string; frameHashes?: string[] }[]) {
+  const hashed = outputs.flatMap(({ id, frameHashes = [] }) =>
+    frameHashes.length > 0 ? [{ id, hashes: frameHashes }] : [],
+  );
+  return {
+    hashedIds: hashed.map(({ id }) => id),
+    hashes: hashed.map(({ hashes }) => hashes.join(' ')),
+    bands: hashed.map(({ hashes }) => [...new Set(hashes.flatMap(bandsOf))].join(' ')),
+  };
+}
+
+/** SQL: the bits of a hash in hex. */
+const bitsOf = (hash: string) => `('x' || ${hash})::bit(256)`;
+
+/** SQL that inserts the hashes of the objects that the same statement inserts. */
+export const INSERT_HASHES = `insert into frame_hashes (object_id, hashes, bands)
+     select id, array(select ${bitsOf('h')} from unnest(string_to_array(hashes, ' ')) h),
+       string_to_array(bands, ' ')::int[]
+     from unnest(:hashedIds::text[], :hashes::text[], :bands::text[]) as hashed (id, hashes, bands)`;
+
+const findByHashes = queryFirst<
+  [hashes: string[], bands: number[]],
+  { task_id: string; object_id: string; created_at: Date }
+>(
+  'object_similar',
+  `with asked as materialized (select ${bitsOf('h')} as hash from unnest($1::text[]) h)
+   select o.owner_id as task_id, o.id as object_id, o.created_at
+   from frame_hashes f join stored_objects o on o.id = f.object_id,
+     lateral (select count(*) as frames from unnest(f.hashes) as kept (hash) where exists (
+       select from asked where bit_count(kept.hash # asked.hash) <= ${SIMILAR_BITS})) near
+   where f.bands && $2 and o.state <> 'writing' and near.frames * 2 >= cardinality(f.hashes)
+   order by near.frames desc, o.created_at limit 1`,
+);
+
+/**
+ * The output most similar to a video: at least half of its hashed frames look like one of these.
+ * @param hashes of frames of the video, in hex
+ */
+export function findSimilar(db: Queryable, hashes: string[]) {
+  const bands = new Set(hashes.flatMap(bandsOf).flatMap(nearBands));
+  return findByHashes(db, hashes, [...bands]);
+}
+
+function nearBands(band: number): number[] {
+  return [band, ...Array.from({ length: BAND_BITS }, (_, bit) => band ^ (1 << bit))];
+}
+
+const MAX_FORGOTTEN = 1000;
+
+/** Forgets digests and hashes of outputs that were deleted this many days ago, some at a time. */
+export const forgetFingerprints = command<[days: number]>(
+  'object_forget_fingerprints',
+  `with due as materialized (
+     select id from stored_objects
+     where role = 'output' and state = 'deleted' and sha256 is not null
+       and deleted_at <= (select clock_now()) - $1 * interval '1 day'
+     order by deleted_at limit ${MAX_FORGOTTEN} for update skip locked),
+   unhashed as (delete from frame_hashes where object_id = any(array(select id from due)))
+   update stored_objects set sha256 = null, source_sha256 = null
+   where id = any(array(select id from due))`,
+);

@@ -3,7 +3,7 @@ import { eraseJobs } from '../providers/registry.ts';
 import {
   type LockedObject,
   lockObject,
-  type Remover,
+  type Removal,
   takeDownObject,
   takeDownObjectsOf,
 } from '../storage/removal.ts';
@@ -85,15 +85,15 @@ async function eraseTasks(tx: Transaction, accountId: string): Promise<number> {
 export async function deleteOutput(db: Database, objectId: string): Promise<void> {
   await db.transaction(async (tx) => {
     const object = await lockObject(tx, objectId);
-    if (object) await takeDownOutput(tx, object, 'owner');
+    if (object) await takeDownOutput(tx, object, { by: 'owner' });
   });
 }
 
 export async function takeDownOutput(
   tx: Transaction,
   { id, owner_id: taskId }: LockedObject,
-  by: Remover,
-): Promise<void> {
+  removal: Removal,
+): Promise<Date | null> {
   const { jobIds } = await attemptsOf(tx, [taskId]);
-  await takeDownObject(tx, id, by, { taskId, jobIds });
+  return takeDownObject(tx, id, removal, { taskId, jobIds });
 }

@@ -9,6 +9,8 @@ import { taskMaker } from '../../test/website/own-tasks.ts';
 import { ORIGIN, openTestWebsite, type TestVisitor } from '../../test/website/website.ts';
 import { readFigures } from '../operator/listings/figures.ts';
 import { REPORTS } from '../operator/verbs/reports.ts';
+import { deleteMarked } from '../storage/objects.ts';
+import { takeDownObjectsOf } from '../storage/removal.ts';
 import { forgetReporters } from './reports.ts';
 
 const HOUR = 3600;
@@ -64,8 +66,9 @@ async function decide(
   verb: 'keep' | 'take-down' | 'close-account',
   id: string,
   reason = 'ticket 97',
+  given: object = {},
 ) {
-  return (await asOperator()).write(`${OPERATOR}/verbs/reports/${verb}`, { id, reason });
+  return (await asOperator()).write(`${OPERATOR}/verbs/reports/${verb}`, { id, reason, ...given });
 }
 
 const shown = async (id: string) =>
@@ -194,6 +197,44 @@ test('an account is closed with its video, and the reporter reads nothing of it'
   assert.notEqual(account.disabled_at, null);
 });
 
+test('an urgent report is mailed to the operators, without a word of its reporter', async () => {
+  const operator = await asOperator();
+  const id = await receiptOf({ video: taskId, reason: 'intimate_images' });
+  const [mail, ...others] = (await mails()).filter(({ to }) => to === operator.email);
+  assert.deepEqual(others, []);
+  const text = mail?.text ?? '';
+  assert.ok(text.includes(`${ORIGIN}/operator/reports/${id}`) && !text.includes(REPORT.evidence));
+  await receiptOf({ video: taskId });
+  assert.deepEqual(await mails(), []);
+});
+
+test('evidence is kept for the days given, listed and not served, also after an erasure', async () => {
+  const { storage } = website.deps;
+  const isStored = async () => {
+    await deleteMarked({ db, storage });
+    return (await storage.sizeOf(objectId)) !== undefined;
+  };
+  const evidence = async () =>
+    (await (await asOperator()).get(`${OPERATOR}/verbs/objects/evidence`)).body.items;
+  const id = await receiptOf({ video: taskId });
+  const url = (await shown(id)).video_url.replace('http://media.test', '');
+  const given = { basis: 'order', evidence_days: 30 };
+  assert.equal((await decide('take-down', id, 'court order 7', given)).status, 200);
+  const [kept] = await evidence();
+  assert.deepEqual([kept.object_id, kept.owner_id], [objectId, taskId]);
+  assert.equal(kept.evidence_until, new Date(Date.UTC(2030, 0, 31)).toISOString());
+  assert.deepEqual((await readFigures(db)).deleting, []);
+  assert.deepEqual((await shown(id)).decisions[0].details, given);
+  assert.equal((await website.stranger.get(url)).status, 410);
+  assert.ok(await isStored());
+  await db.transaction((tx) => takeDownObjectsOf(tx, [taskId], []));
+  await freezeClock(db, 29 * DAY);
+  assert.ok(await isStored());
+  await freezeClock(db, 31 * DAY);
+  assert.ok(!(await isStored()));
+  assert.deepEqual(await evidence(), []);
+});
+
 test('the queue is oldest first, its age is a metric, and what a reporter gave is forgotten', async () => {
   const first = await receiptOf({ reason: 'intimate_images', email: 'eve@example.com' });
   await freezeClock(db, 3 * DAY);
@@ -221,7 +262,7 @@ test('the export counts by month, and only in the months asked for', async () =>
   await receiptOf({ reason: 'other' });
   await make(owner.accountId, { ended: 'content_refused' });
   await freezeClock(db, 6 * HOUR);
-  await decide('take-down', id);
+  await decide('take-down', id, 'court order 7', { basis: 'order' });
   await freezeClock(db, 40 * DAY);
   await receiptOf();
   const counted = async (given: object) => {
@@ -235,7 +276,7 @@ test('the export counts by month, and only in the months asked for', async () =>
   for (const part of [
     '"month":"2030-01","reports":2,',
     '"copyright":1,"other":1,"kept":0,"taken_down":1,',
-    '"refusals":1,"other_takedowns":0,"median_hours":6',
+    '"refusals":1,"other_takedowns":0,"orders":1,"median_hours":6',
   ]) {
     assert.ok(january?.includes(part), String(january));
   }

@@ -1,7 +1,7 @@
 // The room reports/: anyone's reports that a video must not be shown, and what was decided
 // (decisions/0069).
 
-import { emailOf } from '../accounts/accounts.ts';
+import { accountsOf, emailOf } from '../accounts/accounts.ts';
 import {
   command,
   type Database,
@@ -26,6 +26,9 @@ export const REPORT_REASONS = [
   'other',
 ] as const;
 
+/** Decide on them within 48 hours. */
+const URGENT: readonly string[] = ['intimate_images', 'sexualized_minors'];
+
 export const REPORT_STATES = ['open', 'kept', 'taken_down', 'account_closed'] as const;
 export type ReportState = (typeof REPORT_STATES)[number];
 export type Decision = Exclude<ReportState, 'open'>;
@@ -48,8 +51,18 @@ const INSERT = namedStatement(
 /** What names a video in the text: an object, a task, or a digest. */
 const NAMED = /(?:obj|task)_[0-9A-Za-z]{24}|\b[0-9a-f]{64}\b/i;
 
-/** Stores a report, whether a video is found or not, and mails a receipt. @returns its id */
-export function receiveReport(db: Database, given: GivenReport): Promise<string> {
+interface ReportDeps {
+  db: Database;
+  adminEmails: ReadonlySet<string>;
+  publicUrl(): string;
+}
+
+/**
+ * Stores a report, whether a video is found or not, and mails a receipt, and the operators if it is
+ * urgent. @returns its id
+ */
+export function receiveReport(deps: ReportDeps, given: GivenReport): Promise<string> {
+  const { db, adminEmails, publicUrl } = deps;
   const { video, reason, contact, evidence } = given;
   const id = newId('report');
   return db.transaction(async (tx) => {
@@ -66,8 +79,22 @@ export function receiveReport(db: Database, given: GivenReport): Promise<string>
     });
     await tx.query(INSERT, values);
     if (contact !== null) await mailOwner(tx, { accountId: id, ...receiptMail(id) });
+    const operators = URGENT.includes(reason) ? await accountsOf(tx, [...adminEmails]) : [];
+    for (const accountId of operators) {
+      await mailOwner(tx, { accountId, ...urgentMail(reason, `${publicUrl()}/operator/reports/${id}`) });
+    }
     return id;
   });
+}
+
+function urgentMail(reason: string, address: string) {
+  return {
+    subject: 'An urgent report waits for your decision',
+    text: `A video was reported for: ${reason.replaceAll('_', ' ')}. Decide within 48 hours.
+
+${address}
+`,
+  };
 }
 
 // Nothing that the reporter wrote: anybody can enter somebody else's address.

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
-import type { Database } from '../database/database.ts';
 import { REPORT_REASONS, receiveReport } from '../reports/reports.ts';
 import { countMail } from '../sign-in/codes.ts';
 import { givenEmail } from './auth/code.ts';
+import type { GuardDeps } from './guard.ts';
 import { siteRoute } from './route.ts';
 
 /** Takes a report. The response is the same, whether the video exists or not. */
@@ -15,9 +15,9 @@ export const postReport = siteRoute('POST /console/api/reports', {
     email: Type.Optional(Type.String({ maxLength: 300 })),
     evidence: Type.String({ maxLength: 4000 }),
   }),
-  handle: async ({ db }: { db: Database }, { body: { email, ...given } }) => {
+  handle: async (deps: GuardDeps, { body: { email, ...given } }) => {
     const contact = email ? givenEmail(email) : null;
-    if (contact !== null) await countMail(db, contact);
-    return { receipt: await receiveReport(db, { ...given, contact }) };
+    if (contact !== null) await countMail(deps.db, contact);
+    return { receipt: await receiveReport(deps, { ...given, contact }) };
   },
 });

@@ -30,21 +30,25 @@ export interface CopyDeps {
 
 interface Row {
   id: string;
-  state: 'writing' | 'ready' | 'deleted';
+  state: 'writing' | 'ready' | 'deleting' | 'deleted';
   size_bytes: number;
 }
+
+/** SQL; evidence is `deleting`. */
+const IS_WANTED = `(state in ('writing', 'ready')
+     or (state = 'deleting' and evidence_until > clock_now()))`;
 
 const LIST = statement(
   'copy_list',
   `select id, state, size_bytes::float8 as size_bytes from stored_objects
-   where id > $1 and (state in ('writing', 'ready')
+   where id > $1 and (${IS_WANTED}
      or (state = 'deleted' and deleted_at > clock_now() - interval '7 days'))
    order by id limit ${PAGE}`,
 );
 
 const isWanted = whether<[id: string]>(
   'copy_is_wanted',
-  `select 1 from stored_objects where id = $1 and state in ('writing', 'ready')`,
+  `select 1 from stored_objects where id = $1 and ${IS_WANTED}`,
 );
 
 /**
@@ -85,7 +89,7 @@ async function copyRow(deps: CopyDeps, row: Row, result: CopyResult): Promise<vo
   } else if (await copyFile(deps, row)) {
     result.copied += 1;
     result.copied_bytes += row.size_bytes;
-  } else if (row.state === 'ready' && (await isWanted(deps.db, row.id))) {
+  } else if (row.state !== 'writing' && (await isWanted(deps.db, row.id))) {
     result.missing.push(row.id);
   }
 }

@@ -19,11 +19,14 @@ export interface LockedObject {
   role: ObjectRole;
   owner_id: string;
   taken_down_at: Date | null;
+  /** Until when the file is kept, though it was taken down; null: it is not. */
+  evidence_until: Date | null;
 }
 
 export const lockObject = queryFirst<[id: string], LockedObject, Transaction>(
   'object_lock',
-  'select id, role, owner_id, taken_down_at from stored_objects where id = $1 for update',
+  `select id, role, owner_id, taken_down_at, evidence_until from stored_objects
+   where id = $1 for update`,
 );
 
 const DOWN = `taken_down_at = coalesce(taken_down_at, clock_now()),
@@ -32,27 +35,43 @@ const DOWN = `taken_down_at = coalesce(taken_down_at, clock_now()),
 // The renders of the local provider are its own copies of outputs: their owner is a job.
 const renderOf = (jobs: string) => `role = 'render' and owner_id = any(${jobs})`;
 
+const EVIDENCE_UNTIL = `case when id = $1 and state = 'ready'
+       then clock_now() + $5 * interval '1 day' end`;
+
 const TAKE_DOWN = statement(
   'object_take_down',
-  `update stored_objects set ${DOWN}, taken_down_by = $4
+  `update stored_objects set ${DOWN}, taken_down_by = $4, evidence_until = ${EVIDENCE_UNTIL},
+     delete_retry_at = coalesce(${EVIDENCE_UNTIL}, delete_retry_at)
    where taken_down_at is null
-     and (id = $1 or (role = 'poster' and owner_id = $2) or (${renderOf('$3')}))`,
+     and (id = $1 or (role = 'poster' and owner_id = $2) or (${renderOf('$3')}))
+   returning id, evidence_until`,
 );
 
 /** Who takes a file down. */
 export type Remover = 'owner' | 'operator';
 
+export interface Removal {
+  by: Remover;
+  /** For so many days the file is kept as evidence; undefined: it is deleted at once. */
+  evidenceDays?: number | undefined;
+}
+
 /**
- * Takes an object down: from the commit on it is not served, and a worker deletes its file.
+ * Takes an object down: from the commit on it is not served, and a worker deletes its file, also
+ * that of evidence in the end.
  * @param output for an output: its task, and the jobs of that task, whose copies go with it
+ * @returns until when it is evidence; null: it is not
  */
 export async function takeDownObject(
   tx: Transaction,
   id: string,
-  by: Remover,
+  { by, evidenceDays }: Removal,
   output?: { taskId: string; jobIds: string[] },
-): Promise<void> {
-  await tx.query(TAKE_DOWN, [id, output?.taskId ?? '', output?.jobIds ?? [], by]);
+): Promise<Date | null> {
+  const of = [id, output?.taskId ?? '', output?.jobIds ?? []];
+  const values = [...of, by, evidenceDays ?? null];
+  const rows = await tx.query<{ id: string; evidence_until: Date | null }>(TAKE_DOWN, values);
+  return rows.find((row) => row.id === id)?.evidence_until ?? null;
 }
 
 /** Blocks later outputs with the bytes of this one. @returns whether they were not blocked yet */
@@ -103,5 +122,5 @@ export const eraseOf = command<[accountId: string], Transaction>(
 export const deletingObjects = query<[], { role: string; objects: number }>(
   'figures_deleting',
   `select role, count(*)::int as objects from stored_objects
-   where state = 'deleting' group by role`,
+   where state = 'deleting' and coalesce(evidence_until <= clock_now(), true) group by role`,
 );

@@ -88,7 +88,14 @@ const REASON_COUNTS = REPORT_REASONS.map(
   (reason) => `count(*) filter (where kind = 'report' and reason = '${reason}')::int as ${reason}`,
 );
 
-const KINDS = ['kept', 'taken_down', 'account_closed', 'refusals', 'other_takedowns'] as const;
+const KINDS = [
+  'kept',
+  'taken_down',
+  'account_closed',
+  'refusals',
+  'other_takedowns',
+  'orders',
+] as const;
 
 const KIND_COUNTS = KINDS.map((kind) => `count(*) filter (where kind = '${kind}')::int as ${kind}`);
 
@@ -96,7 +103,8 @@ export const MONTH_COLUMNS = ['month', 'reports', ...REPORT_REASONS, ...KINDS, '
 
 /**
  * Months (UTC) in which something happened: reports by reason, decided reports by decision, live
- * tasks whose content was refused, takedowns without a report, and the median time to a decision.
+ * tasks whose content was refused, takedowns without a report, removals by order, and the median
+ * time to a decision.
  * @param from any time in the first month; null: a year ago
  * @param to any time in the last month; null: now
  */
@@ -113,7 +121,9 @@ export const reportMonths = query<[from: Date | null, to: Date | null], Record<s
      where error_code = 'content_refused' and surface <> '${TEST_SURFACE}'
      union all
      select at, 'other_takedowns', null, null from operator_actions
-     where command = 'objects takedown'),
+     where command = 'objects takedown'
+     union all
+     select at, 'orders', null, null from operator_actions where details->>'basis' = 'order'),
    months as (
      select date_trunc('month', at at time zone 'UTC') as month, kind, reason, hours from events)
    select to_char(month, 'YYYY-MM') as month, count(*) filter (where kind = 'report')::int as reports,
@@ -125,4 +135,19 @@ export const reportMonths = query<[from: Date | null, to: Date | null], Record<s
        coalesce($1, clock_now() - interval '1 year') at time zone 'UTC')
      and month <= date_trunc('month', coalesce($2, clock_now()) at time zone 'UTC')
    group by 1 order by 1`,
+);
+
+/** A page of the files kept as evidence, the first to end first. @param after the last one before it */
+export const listEvidence = query<
+  [after: string | null, limit: number],
+  { object_id: string; owner_id: string; role: string; evidence_until: Date }
+>(
+  'operator_evidence',
+  `select id as object_id, owner_id, role, size_bytes::float8 as size_bytes, sha256,
+     taken_down_at, evidence_until
+   from stored_objects o
+   where state = 'deleting' and evidence_until is not null and ($1::text is null
+     or (o.evidence_until, o.id) >
+       (select c.evidence_until, c.id from stored_objects c where c.id = $1))
+   order by o.evidence_until, o.id limit $2`,
 );

@@ -11,34 +11,45 @@ import {
 import { ownerOf } from '../../tasks/task-listing.ts';
 import { type Action, performAction, recordAction } from '../actions.ts';
 import { listReports, MONTH_COLUMNS, reportMonths, showReport } from '../listings/reports.ts';
-import { choiceOf, optional, text, time } from '../verb/fields.ts';
+import { choiceOf, type InputOf, optional, text, time } from '../verb/fields.ts';
 import { RowStream, type VerbDeps, verb } from '../verb/verb.ts';
 import { disableIn } from './accounts.ts';
-import { takeDownFile } from './objects.ts';
+import { REMOVAL, removalDetails, takeDownFile } from './objects.ts';
 
 const OF_REPORT = {
   fields: { id: text('The report.', { word: 'ID' }) },
   positional: ['id'],
 } as const;
 
+const OF_REMOVAL = { ...OF_REPORT, fields: { ...OF_REPORT.fields, ...REMOVAL } };
+
+type Given = { id: string } & Partial<InputOf<typeof REMOVAL>>;
+
 const deciding =
   (decision: Decision) =>
-  ({ db }: VerbDeps, { id }: { id: string }, action: Action) =>
-    performAction(db, action, { target: id }, async (tx) => {
+  ({ db }: VerbDeps, { id, basis, evidence_days }: Given, action: Action) => {
+    const removal = { basis, evidence_days };
+    const changing =
+      decision === 'kept'
+        ? { target: id }
+        : { target: id, details: removalDetails(removal, 'report') };
+    return performAction(db, action, changing, async (tx) => {
       const report = await lockReport(tx, id);
       const decided = { report_id: id, state: decision };
       if (report.state === decision) return { ...decided, reports: 0, changed: false };
       if (report.state !== 'open') throw new UsageError(`${id} is decided: ${report.state}`);
-      if (decision !== 'kept') await remove(tx, report, { decision, action });
+      if (decision !== 'kept') await remove(tx, report, { decision, action, evidence_days });
       return { ...decided, reports: await decideReports(tx, report, decision), changed: true };
     });
+  };
 
 /** Takes the video down, closes the account if that was decided, and mails the reason to its owner. */
 async function remove(
   tx: Transaction,
   { id, task_id: taskId, object_id: objectId, reason }: LockedReport,
-  { decision, action }: { decision: Decision; action: Action },
+  given: { decision: Decision; action: Action; evidence_days: number | undefined },
 ): Promise<void> {
+  const { decision, action, evidence_days: evidenceDays } = given;
   const accountId = taskId === null ? undefined : await ownerOf(tx, taskId);
   if (taskId === null || objectId === null || accountId === undefined) {
     throw new UsageError(`${id} names no video of this service: it can only be kept`);
@@ -48,7 +59,7 @@ async function remove(
     const { changed } = await disableIn(tx, accountId);
     if (changed) await recordAction(tx, action, { target: accountId, details: { report: id } });
   }
-  await takeDownFile(tx, objectId);
+  await takeDownFile(tx, objectId, evidenceDays);
   const why = `Reported for: ${reason.replaceAll('_', ' ')}
 Why it was removed: ${action.reason}`;
   await mailOwner(tx, { accountId, ...ownerMail(taskId, why, closes) });
@@ -91,7 +102,7 @@ export const REPORTS = {
   }),
   'reports take-down': verb({
     summary: 'Take a reported video down; this decides all reports of it',
-    ...OF_REPORT,
+    ...OF_REMOVAL,
     reason: 'required',
     dialog: {
       title: 'Take the video down',
@@ -102,7 +113,7 @@ export const REPORTS = {
   }),
   'reports close-account': verb({
     summary: 'Take a reported video down, and disable the account that made it',
-    ...OF_REPORT,
+    ...OF_REMOVAL,
     reason: 'required',
     dialog: {
       title: 'Close the account',
@@ -112,7 +123,7 @@ export const REPORTS = {
     run: deciding('account_closed'),
   }),
   'reports export': verb({
-    summary: 'Count reports, decisions, refusals and takedowns by month (UTC), as CSV',
+    summary: 'Count reports, decisions, refusals, takedowns and orders by month (UTC), as CSV',
     fields: {
       from: optional(time('The first month. Without it, a year ago.')),
       to: optional(time('The last month. Without it, this one.')),

@@ -89,4 +89,9 @@ test('a stranger learns whether a file came from here, and its bytes stay in the
   await choose('another video');
   await page.getByRole('status').getByText('No video of this service').waitFor();
   await expectNoViolations(page);
+  assert.equal(sent.length, 2);
+  await page.getByRole('button', { name: 'Send the file' }).click();
+  await page.getByText('is not an MP4').waitFor();
+  assert.deepEqual(sent.slice(2), [`${site.url}/console/api/verify`]);
+  await expectNoViolations(page);
 });

@@ -224,7 +224,9 @@ test('evidence is kept for the days given, listed and not served, also after an 
   assert.deepEqual([kept.object_id, kept.owner_id], [objectId, taskId]);
   assert.equal(kept.evidence_until, new Date(Date.UTC(2030, 0, 31)).toISOString());
   assert.deepEqual((await readFigures(db)).deleting, []);
-  assert.deepEqual((await shown(id)).decisions[0].details, given);
+  const decided = await shown(id);
+  assert.deepEqual(decided.decisions[0].details, given);
+  assert.equal(decided.evidence_until, kept.evidence_until);
   assert.equal((await website.stranger.get(url)).status, 410);
   assert.ok(await isStored());
   await db.transaction((tx) => takeDownObjectsOf(tx, [taskId], []));

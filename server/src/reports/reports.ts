@@ -81,7 +81,10 @@ export function receiveReport(deps: ReportDeps, given: GivenReport): Promise<str
     if (contact !== null) await mailOwner(tx, { accountId: id, ...receiptMail(id) });
     const operators = URGENT.includes(reason) ? await accountsOf(tx, [...adminEmails]) : [];
     for (const accountId of operators) {
-      await mailOwner(tx, { accountId, ...urgentMail(reason, `${publicUrl()}/operator/reports/${id}`) });
+      await mailOwner(tx, {
+        accountId,
+        ...urgentMail(reason, `${publicUrl()}/operator/reports/${id}`),
+      });
     }
     return id;
   });

@@ -117,8 +117,16 @@ function factsOf(report: Report) {
 }
 
 /** The video, blurred and silent until the operator asks for it. */
-function Video({ report: { id, task_id: task, video_url: url } }: { report: Report }) {
+function Video({ report }: { report: Report }) {
+  const { id, task_id: task, video_url: url, evidence_until: until } = report;
   const [isShown, setShown] = useState(false);
+  if (until !== null) {
+    return (
+      <Empty title="The file is evidence, and not served">
+        It is deleted on <DateTime at={until} />.
+      </Empty>
+    );
+  }
   if (url === null) {
     return (
       <Empty title={task ? 'The file is deleted' : 'No video of this service is named'}>

@@ -36,6 +36,8 @@ interface ReportDetails extends ReportListing {
   object_id: string | null;
   /** Of the file; null: no video was found. */
   object_state: string | null;
+  /** Until when the file is kept, though it was taken down; null: it is not. */
+  evidence_until: Date | null;
   account_id: string | null;
   email: string | null;
   /** Other reports of the same video. */
@@ -46,6 +48,7 @@ interface ReportDetails extends ReportListing {
 const read = queryFirst<[id: string], ReportDetails>(
   'operator_report',
   `select ${COLUMNS}, r.video, r.contact, r.evidence, r.object_id, o.state as object_state,
+     case o.state when 'deleting' then o.evidence_until end as evidence_until,
      t.account_id, a.email, extract(epoch from clock_now())::float8 as now_seconds,
      (select count(*)::int from reports c where c.task_id = r.task_id and c.id <> r.id)
        as other_reports

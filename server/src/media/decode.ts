@@ -14,8 +14,12 @@ await serveParent(async (input) => {
   using file = openByteSource(request.path);
   try {
     const { facts, poster, hashes } = await decode(file, request);
-    const text = poster?.toString('base64');
-    return { kind: 'measured', facts, hashes, ...(text !== undefined && { poster: text }) };
+    return {
+      kind: 'measured',
+      facts,
+      ...(poster && { poster: poster.toString('base64') }),
+      ...(hashes.length > 0 && { hashes }),
+    };
   } catch (error) {
     if (error instanceof RefusedMedia || error instanceof StoppedDecode) return error.measurement;
     throw error;

@@ -11,17 +11,16 @@ import { createDecodeTurns } from './children/decode-turns.ts';
 import { confinedProgram, createFileChildren } from './children/file-children.ts';
 import {
   type DecodedFrames,
-  HASH_SECONDS,
   type Measurement,
   type MeasureRequest,
   refused,
   type VideoRules,
 } from './measurement.ts';
 import { parseMeasurement } from './parse-measurement.ts';
+import { HASH_SECONDS } from './video/timeline.ts';
 
 export {
   type DecodedFrames,
-  HASH_SECONDS,
   type Measurement,
   type MediaFacts,
   PIXEL_BOUNDS,

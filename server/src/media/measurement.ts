@@ -15,14 +15,6 @@ export const PIXEL_BOUNDS = {
   videoPixels: 4096 * 2304,
 };
 
-/**
- * How many seconds apart the frames are that get perceptual hashes: of a stored output, of which only
- * keyframes may be decoded, and of a video that is compared with them.
- */
-export const HASH_SECONDS = { stored: 1, compared: 0.25 };
-export const MAX_COMPARED_SECONDS = 30;
-export const MAX_HASHES = MAX_COMPARED_SECONDS / HASH_SECONDS.compared;
-
 /** Frames to decode; with `keyframes`, duration and count come from the packets. */
 export type DecodedFrames = 'all' | 'keyframes';
 

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { MAX_FLAWS } from './image/layout.ts';
-import { MAX_HASHES } from './measurement.ts';
 import { sniff } from './sniff.ts';
+import { MAX_HASHES } from './video/timeline.ts';
 
 const closed = { additionalProperties: false };
 const size = { width: Type.Integer({ minimum: 1 }), height: Type.Integer({ minimum: 1 }) };

@@ -10,7 +10,8 @@ import { sql } from '../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { openTestWebsite } from '../../test/website/website.ts';
 import { openScratchDirectory } from '../kernel/scratch-directory.ts';
-import { createMeasurer, HASH_SECONDS } from '../media/measure.ts';
+import { createMeasurer } from '../media/measure.ts';
+import { HASH_SECONDS } from '../media/video/timeline.ts';
 import { findSimilar, forgetFingerprints } from '../storage/fingerprints.ts';
 import { registerObjects } from '../storage/objects.ts';
 

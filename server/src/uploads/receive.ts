@@ -6,13 +6,9 @@ import type { Database } from '../database/database.ts';
 import { type ApiError, invalidRequest } from '../kernel/errors.ts';
 import { type ScratchDirectory, writeStream } from '../kernel/scratch-directory.ts';
 import type { Measurement, Measurer, MediaFacts } from '../media/measure.ts';
-import {
-  type BrokenRule,
-  HASH_SECONDS,
-  MAX_COMPARED_SECONDS,
-  type VideoFacts,
-} from '../media/measurement.ts';
+import type { BrokenRule, VideoFacts } from '../media/measurement.ts';
 import { SNIFF_BYTES, sniff } from '../media/sniff.ts';
+import { HASH_SECONDS, MAX_COMPARED_SECONDS } from '../media/video/timeline.ts';
 import type { FreeSpace } from '../storage/free-space.ts';
 import { markReady, putRegistered, withdrawnOnFailure } from '../storage/objects.ts';
 import type { Storage } from '../storage/storage.ts';

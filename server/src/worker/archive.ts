@@ -7,14 +7,14 @@ import { RetryAlone, sharedWork } from '../database/shared-work.ts';
 import { evictOldest } from '../kernel/evict-oldest.ts';
 import { type ScratchDirectory, writeStream } from '../kernel/scratch-directory.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
-import {
-  type DecodedFrames,
-  HASH_SECONDS,
-  type Measurement,
-  type MeasureOptions,
-  type Measurer,
-  type MediaFacts,
+import type {
+  DecodedFrames,
+  Measurement,
+  MeasureOptions,
+  Measurer,
+  MediaFacts,
 } from '../media/measure.ts';
+import { HASH_SECONDS } from '../media/video/timeline.ts';
 import { OutputGone, type Provider } from '../providers/provider.ts';
 import { markReady } from '../storage/objects.ts';
 import { type OutputFile, withOutputs } from '../storage/outputs.ts';

@@ -84,6 +84,9 @@ const REST = {
   files: `insert into stored_objects (id, owner_id, role, state, media_type, size_bytes, delete_after, created_at)
    select 'up_' || id, account_id, 'upload', case when id like '%9' then 'writing' else 'ready' end,
      'image/png', 1000, clock_now() + interval '1 day', clock_now() from tasks where phase = 'completed'`,
+  hashes: `insert into frame_hashes (object_id, hashes, bands)
+   select id, array[('x' || repeat(md5(id), 2))::bit(256)], array(select b * 65536 + abs(hashtext(id || b)) % 65536
+     from generate_series(0, 3) b) from stored_objects where role = 'output'`,
   uploads: `insert into uploads (object_id, account_id, mailbox_hash, kind)
    select id, owner_id, sha256(owner_id::bytea), 'image' from stored_objects where role = 'upload'`,
 };

@@ -1,6 +1,6 @@
 import type { Frame } from 'node-av/lib';
 import { brightnessDeviation, uprightFrame } from '../decoder.ts';
-import { MAX_HASHES } from '../measurement.ts';
+import { MAX_HASHES } from './timeline.ts';
 
 const SIDE = 32; // pixels
 const LOW = 16; // frequencies
@@ -52,7 +52,7 @@ export function createFrameHashes(everySeconds: number) {
     hashes,
     /** A frame that can't be hashed has no hash: that is no reason to refuse the video. */
     offer(frame: Frame, atSeconds: number) {
-      const turn = Math.floor(atSeconds / everySeconds);
+      const turn = Math.floor(atSeconds / everySeconds + 0.01); // fractions of a second aren't exact;
       if (turn <= last || hashes.size === MAX_HASHES) return;
       last = turn;
       try {

@@ -1,3 +1,11 @@
+/**
+ * How many seconds apart the frames are that get perceptual hashes: of a stored output, of which only
+ * keyframes may be decoded, and of a video that is compared with them.
+ */
+export const HASH_SECONDS = { stored: 1, compared: 0.25 };
+export const MAX_COMPARED_SECONDS = 30;
+export const MAX_HASHES = MAX_COMPARED_SECONDS / HASH_SECONDS.compared;
+
 /** The last frame counts for at most this long, which is more than a reference video may last. */
 const LAST_FRAME_SECONDS = 60;
 

@@ -92,7 +92,7 @@ export function displayedSize(frame: Frame, aspect: number): { width: number; he
  * The quarter turns (0 to 3) of a frame, by its display matrix: nine 32-bit numbers, 16.16 fixed
  * point, native byte order (FFmpeg's libavutil/display.h).
  */
-export function quarterTurns(frame: Frame): number {
+function quarterTurns(frame: Frame): number {
   const matrix = frame.getSideData(AV_FRAME_DATA_DISPLAYMATRIX);
   if (!matrix || matrix.length < 36) return 0;
   const [a, b] = [matrix.readInt32LE(0), matrix.readInt32LE(4)];
@@ -123,21 +123,4 @@ export function uprightFrame(frame: Frame, scale: string, format: string): Frame
   scaled.alloc();
   requireSuccess(graph.getFilter('buffersink@out')?.buffersinkGetFrameSync(scaled) ?? -1);
   return scaled;
-}
-
-/** The standard deviation of the brightness. Getters are slow, so they stay out of the loop. */
-export function brightnessDeviation(frame: Frame): number {
-  const { width, height } = frame;
-  const [plane] = frame.data ?? [];
-  const stride = frame.linesize[0] ?? 0;
-  let [sum, squares] = [0, 0];
-  for (let y = 0; y < height; y += 1) {
-    for (let at = y * stride; at < y * stride + width; at += 1) {
-      const value = plane?.[at] ?? 0;
-      sum += value;
-      squares += value * value;
-    }
-  }
-  const pixels = width * height;
-  return Math.sqrt(Math.max(0, squares / pixels - (sum / pixels) ** 2));
 }

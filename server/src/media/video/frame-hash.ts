@@ -1,11 +1,14 @@
 import type { Frame } from 'node-av/lib';
-import { brightnessDeviation, uprightFrame } from '../decoder.ts';
+import { uprightFrame } from '../decoder.ts';
 import { MAX_HASHES } from './timeline.ts';
 
 const SIDE = 32; // pixels
 const LOW = 16; // frequencies
-/** The least standard deviation of the brightness (0 to 255): plain frames all look the same. */
-const MIN_DEVIATION = 12;
+/**
+ * Half of the frequencies must be as strong at least: plain frames and soft gradients look alike.
+ * Photographs have 50 to 900.
+ */
+const MIN_STRENGTH = 64;
 
 /** `COSINES[u][x]` of a discrete cosine transform. */
 const COSINES = Array.from({ length: LOW }, (_, u) =>
@@ -23,7 +26,6 @@ const ORDER = COSINES.flatMap((_, u) => COSINES.map((_, v) => [u, v] as const)).
  */
 function frameHash(frame: Frame): string | undefined {
   using small = uprightFrame(frame, `scale=${SIDE}:${SIDE}:flags=area`, 'format=gray');
-  if (brightnessDeviation(small) < MIN_DEVIATION) return undefined;
   const stride = small.linesize[0] ?? 0;
   const [plane = Buffer.alloc(0)] = small.data ?? [];
   const rows = Array.from({ length: SIDE }, (_, y) =>
@@ -31,11 +33,16 @@ function frameHash(frame: Frame): string | undefined {
   );
   const columns = COSINES.map((_, u) => lowFrequencies(rows.map((row) => row[u] ?? 0)));
   const frequencies = ORDER.map(([u, v]) => columns[u]?.[v] ?? 0);
-  const median = frequencies.toSorted((a, b) => a - b)[frequencies.length / 2] ?? 0;
+  if (medianOf(frequencies.map(Math.abs)) < MIN_STRENGTH) return undefined;
+  const median = medianOf(frequencies);
   const bits = frequencies.map((frequency) => (frequency < median ? '0' : '1')).join('');
   return BigInt(`0b${bits}`)
     .toString(16)
     .padStart(bits.length / 4, '0');
+}
+
+function medianOf(numbers: number[]): number {
+  return numbers.toSorted((a, b) => a - b)[numbers.length / 2] ?? 0;
 }
 
 function lowFrequencies(pixels: ArrayLike<number>): number[] {

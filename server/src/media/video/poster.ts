@@ -10,7 +10,7 @@ import {
   type Stream,
 } from 'node-av/lib';
 import type { ByteSource } from '../byte-source.ts';
-import { brightnessDeviation, requireSuccess, uprightFrame } from '../decoder.ts';
+import { requireSuccess, uprightFrame } from '../decoder.ts';
 import { RefusedMedia } from '../measurement.ts';
 import {
   closeContainer,
@@ -87,6 +87,23 @@ async function chooseIn(input: FormatContext): Promise<Buffer> {
   }
   if (!choice.isDone()) decoder.decode(null, choice.offer);
   return await choice.picture();
+}
+
+/** The standard deviation of the brightness. Getters are slow, so they stay out of the loop. */
+function brightnessDeviation(frame: Frame): number {
+  const { width, height } = frame;
+  const [plane] = frame.data ?? [];
+  const stride = frame.linesize[0] ?? 0;
+  let [sum, squares] = [0, 0];
+  for (let y = 0; y < height; y += 1) {
+    for (let at = y * stride; at < y * stride + width; at += 1) {
+      const value = plane?.[at] ?? 0;
+      sum += value;
+      squares += value * value;
+    }
+  }
+  const pixels = width * height;
+  return Math.sqrt(Math.max(0, squares / pixels - (sum / pixels) ** 2));
 }
 
 /** WebP viewers assume BT.601. */

@@ -54,7 +54,7 @@ async function loadFinder(): Promise<Finder> {
 }
 
 function show(found: Found[], field: HTMLInputElement, results: HTMLElement): void {
-  results.replaceChildren(...found.map((one, at) => optionOf(one, at)));
+  results.replaceChildren(...found.map((result, at) => optionOf(result, at)));
   if (found.length === 0) {
     const words = 'Nothing found. Try fewer or other words.';
     results.append(element('li', { role: 'option', 'aria-disabled': 'true' }, words));

@@ -34,20 +34,20 @@ export function Dialogs() {
   const [opened, setOpened] = useState<Opened[]>([]);
   const { path } = useLocation();
   useEffect(() => {
-    open = (one) => setOpened((before) => [...before, one]);
+    open = (added) => setOpened((before) => [...before, added]);
     return () => {
       open = () => {};
     };
   }, []);
-  useEffect(() => setOpened((before) => before.filter((one) => one.mustBeAnswered)), [path]);
-  const hasUnanswered = opened.some((one) => one.mustBeAnswered);
+  useEffect(() => setOpened((before) => before.filter((dialog) => dialog.mustBeAnswered)), [path]);
+  const hasUnanswered = opened.some((dialog) => dialog.mustBeAnswered);
   useEffect(() => {
     if (!hasUnanswered) return;
     const ask = (event: Event) => event.preventDefault();
     addEventListener('beforeunload', ask);
     return () => removeEventListener('beforeunload', ask);
   }, [hasUnanswered]);
-  const close = (id: number) => setOpened((before) => before.filter((one) => one.id !== id));
+  const close = (id: number) => setOpened((before) => before.filter((dialog) => dialog.id !== id));
   return (
     <>
       {opened.map(({ id, content, mustBeAnswered }) => (

@@ -36,7 +36,7 @@ function ShareDialog({ task }: { task: ShownTask }) {
     <Dialog title="Share this video">
       <Load from={list} skeleton={<Skeleton lines={4} />}>
         {({ items }) => {
-          const share = items.find((one) => one.is_open);
+          const share = items.find((item) => item.is_open);
           if (!share) return <ShareForm task={task} onMade={list.reload} />;
           return <Shared share={share} task={task} onEnd={list.reload} />;
         }}

@@ -73,7 +73,8 @@ async function withdrawnBy(
 ): Promise<number | undefined> {
   const withdrawn = -sum(moved.map(({ amount }) => amount));
   if (withdrawn <= 0) return undefined;
-  const inCurrency = (currency: string) => moved.every((one) => one.currency === currency);
+  const inCurrency = (currency: string) =>
+    moved.every((movement) => movement.currency === currency);
   if (inCurrency(charge.currency)) return Math.min(withdrawn, charge.amount);
   const { balance_transaction: booked } = await stripe.charges.retrieve(charge.id, {
     expand: ['balance_transaction'],
@@ -92,6 +93,6 @@ export function isDisputeOpen(dispute: string | null): boolean {
 
 /** The state of several disputes: that of an open one, if any. */
 function mostSevere(states: string[]): string | null {
-  const [first] = states.toSorted((one, other) => ENDED.indexOf(one) - ENDED.indexOf(other));
+  const [first] = states.toSorted((a, b) => ENDED.indexOf(a) - ENDED.indexOf(b));
   return first ?? null;
 }

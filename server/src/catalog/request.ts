@@ -148,7 +148,7 @@ export type Parameters = Omit<
 >;
 
 export function parametersOf(request: GenerationRequest): Parameters {
-  const isMedia = (field: string) => MEDIA_FIELDS.some((one) => one === field);
+  const isMedia = (field: string) => MEDIA_FIELDS.some((media) => media === field);
   const given = Object.entries(request).filter(([field]) => !isMedia(field));
   return Object.fromEntries(given) as Parameters;
 }
@@ -299,7 +299,7 @@ export function requirePrice(
   requireOffer(
     model,
     'resolution',
-    RESOLUTIONS.filter((one) => one in standard),
+    RESOLUTIONS.filter((resolution) => resolution in standard),
     request,
   );
   const price = priceOf(catalog, request, at);

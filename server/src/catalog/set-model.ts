@@ -134,7 +134,7 @@ function definitionOf(
 ): Definition {
   const { title = name, modes = MODES, durations = ALL_DURATIONS } = before ?? {};
   const { aspectRatios = REQUEST_RATIOS, audio = true, seed = true } = before ?? {};
-  const isAdaptive = ASPECT_RATIOS.every((one) => wish.aspect_ratios?.includes(one));
+  const isAdaptive = ASPECT_RATIOS.every((ratio) => wish.aspect_ratios?.includes(ratio));
   const ratios = isAdaptive ? REQUEST_RATIOS : ASPECT_RATIOS;
   return {
     title: wish.title ?? title,
@@ -153,9 +153,9 @@ export function withinContract<Value extends string | number>(
   ofContract: readonly Value[],
   dropped: Dropped,
 ): Value[] {
-  const strange = given.filter((one) => !ofContract.some((known) => known === one));
+  const strange = given.filter((value) => !ofContract.some((known) => known === value));
   if (strange.length > 0) dropped[field] = strange;
-  return ofContract.filter((one) => given.includes(one));
+  return ofContract.filter((value) => given.includes(value));
 }
 
 /** As {@link withinContract}; undefined if none are given. @throws Refusal if none are left */
@@ -216,7 +216,7 @@ function ratesIn(
   }
   if (field === 'reference_price' && Object.keys(given).length === 0) return {};
   const resolutions = kept(field, Object.keys(given), RESOLUTIONS, dropped) ?? [];
-  return Object.fromEntries(resolutions.map((one) => [one, given[one]]));
+  return Object.fromEntries(resolutions.map((resolution) => [resolution, given[resolution]]));
 }
 
 function requireSameResolutions({ standard, referenced }: ModelRates, wish: ModelWish): void {

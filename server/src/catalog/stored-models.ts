@@ -41,16 +41,20 @@ function modelOf({ definition, prices, ...row }: StoredModel): CatalogModel {
   return {
     ...row,
     ...definition,
-    modes: MODES.filter((one) => definition.modes.includes(one)),
-    durations: ALL_DURATIONS.filter((one) => definition.durations.includes(one)),
-    aspectRatios: REQUEST_RATIOS.filter((one) => definition.aspectRatios.includes(one)),
+    modes: MODES.filter((mode) => definition.modes.includes(mode)),
+    durations: ALL_DURATIONS.filter((seconds) => definition.durations.includes(seconds)),
+    aspectRatios: REQUEST_RATIOS.filter((ratio) => definition.aspectRatios.includes(ratio)),
     prices: [first, ...later],
   };
 }
 
 function priceOf({ from, standard, referenced, version }: StoredPrice): PriceVersion {
   const inOrder = (rates: Rates) =>
-    Object.fromEntries(RESOLUTIONS.flatMap((one) => (rates[one] ? [[one, rates[one]]] : [])));
+    Object.fromEntries(
+      RESOLUTIONS.flatMap((resolution) =>
+        rates[resolution] ? [[resolution, rates[resolution]]] : [],
+      ),
+    );
   return {
     version,
     from: new Date(from),

@@ -18,9 +18,9 @@ export function usageOf(name: string, { positional = [], fields, oneOf, reason }
       return [facts.isOptional ? `[${given}]` : given];
     }
     if (field !== oneOf.fields[0]) return [];
-    const all = oneOf.fields.flatMap((one) => {
-      const known = fields[one];
-      return known ? [givenAs(one, known)] : [];
+    const all = oneOf.fields.flatMap((name) => {
+      const known = fields[name];
+      return known ? [givenAs(name, known)] : [];
     });
     return [oneOf.isRequired ? `(${all.join(' | ')})` : `[${all.join(' | ')}]`];
   });

@@ -15,7 +15,7 @@ const LEAST_PADDING = 256;
 
 /** The space for the signature of this certificate, with or without a time stamp. */
 export function reservedBytes({ chain }: SigningCertificate, isStamped: boolean): number {
-  const certificates = chain.reduce((sum, one) => sum + one.length + 8, 0);
+  const certificates = chain.reduce((sum, certificate) => sum + certificate.length + 8, 0);
   return SPARE_BYTES + certificates + (isStamped ? MAX_TOKEN_BYTES : 0);
 }
 

@@ -62,7 +62,7 @@ function sharedRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
     async handler(request, reply) {
       const { token, name } = request.params;
       const share = await shares?.find(token);
-      const file = share?.files.find((one) => one.name === name);
+      const file = share?.files.find((candidate) => candidate.name === name);
       if (!share || !file) throw noSuchPath();
       if (share.isOverLimit) {
         const message = 'This video was watched too often today. It can be watched again tomorrow.';

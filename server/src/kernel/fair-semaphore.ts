@@ -28,7 +28,7 @@ export function createFairSemaphore(permits: number, permitsPerKey = permits) {
   };
   const grantNext = () => {
     const allowed = [...waiting.keys()].filter((key) => heldBy(key) < permitsPerKey);
-    const [key] = allowed.sort((one, other) => heldBy(one) - heldBy(other));
+    const [key] = allowed.sort((a, b) => heldBy(a) - heldBy(b));
     if (free === 0 || key === undefined) return;
     const [grant] = waiting.get(key) ?? [];
     if (!grant) return;

@@ -128,11 +128,11 @@ function sourcesOf(book: LotBook, transfer: LoggedTransfer): CreditSource[] {
   return [...sources.filter(isOwn), others, ...sources.filter((source) => !isOwn(source))];
 }
 
-function byExpiry(one: Lot, other: Lot): number {
+function byExpiry(a: Lot, b: Lot): number {
   return (
-    one.expiresAt.getTime() - other.expiresAt.getTime() ||
-    one.madeBy - other.madeBy ||
-    (one.name < other.name ? -1 : 1)
+    a.expiresAt.getTime() - b.expiresAt.getTime() ||
+    a.madeBy - b.madeBy ||
+    (a.name < b.name ? -1 : 1)
   );
 }
 

@@ -125,7 +125,7 @@ async function lockFree(tx: Transaction, wanted: Wanted): Promise<Map<string, Ba
 async function lockUpToDate(tx: Transaction, wanted: Wanted): Promise<Map<string, Balance>> {
   // The website makes test tasks even for accounts that never had a test key or test balance.
   const testers = wanted.filter(({ spends }) => spends === 'test');
-  for (const accountId of new Set(testers.map((one) => one.accountId))) {
+  for (const accountId of new Set(testers.map((task) => task.accountId))) {
     await openTestBalance(tx, accountId);
   }
   const lockAll = () => tx.query<Balance>(LOCK_ALL, keysOf(wanted));

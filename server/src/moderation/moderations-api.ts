@@ -25,14 +25,14 @@ export function askModerations(deps: AskDeps): Ask {
     const answers = await Promise.allSettled(
       inputs.map((input) => flagsOf(deps, question, { headers, input })),
     );
-    const flags = answers.flatMap((one) =>
-      one.status === 'fulfilled' && one.value ? [one.value] : [],
+    const flags = answers.flatMap((answer) =>
+      answer.status === 'fulfilled' && answer.value ? [answer.value] : [],
     );
     // Also while another part, such as a picture that the service can't read, has no verdict.
     if (flags.length > 0) {
       return { verdict: 'deny', reason: [...new Set(flags.flat())].join(', ') || null };
     }
-    const failed = answers.find((one) => one.status === 'rejected');
+    const failed = answers.find((answer) => answer.status === 'rejected');
     if (failed) throw failed.reason;
     return { verdict: 'allow' };
   };

@@ -83,7 +83,7 @@ export function refuseCollisions(
   for (const { name } of connections) {
     const prefix = prefixOf(name);
     const others = connections.filter((other) => other.name !== name);
-    const other = others.find((one) => prefixOf(one.name).startsWith(prefix));
+    const other = others.find((candidate) => prefixOf(candidate.name).startsWith(prefix));
     const isOwn = (variable: string) => variable.startsWith(prefix);
     const variable = [...known].find(isOwn);
     if (!other && !variable) continue;

@@ -91,10 +91,12 @@ export async function createProviders(
   deps: ProviderDeps,
 ): Promise<Map<string, HostedProvider>> {
   const providers = new Map<string, HostedProvider>();
-  for (const one of configured) {
-    const provider = await withVariablesOf(one, () => createProvider(one, deps));
-    const sameKind = configured.filter(({ kind }) => kind === one.kind).map(({ name }) => name);
-    providers.set(one.name, { ...provider, sameKind });
+  for (const connection of configured) {
+    const provider = await withVariablesOf(connection, () => createProvider(connection, deps));
+    const sameKind = configured
+      .filter(({ kind }) => kind === connection.kind)
+      .map(({ name }) => name);
+    providers.set(connection.name, { ...provider, sameKind });
   }
   return providers;
 }
@@ -201,7 +203,7 @@ function configureConnection(env: Environment, connection: ProviderConnection) {
 
 /** The connection of this name; unless CONNECTIONS has it, that of the provider of this name. */
 function connectionOf(connections: ProviderConnection[], name: string): ProviderConnection {
-  return connections.find((one) => one.name === name) ?? { name, kind: name };
+  return connections.find((connection) => connection.name === name) ?? { name, kind: name };
 }
 
 /**

@@ -129,7 +129,7 @@ const lock = query<[id: string], LockedReport, Transaction>(
 
 /** Locks all reports of a report's video. @throws UsageError when there is no such report */
 export async function lockReport(tx: Transaction, id: string): Promise<LockedReport> {
-  const report = (await lock(tx, id)).find((one) => one.id === id);
+  const report = (await lock(tx, id)).find((row) => row.id === id);
   if (!report) throw new UsageError(`there is no report ${JSON.stringify(id)}`);
   return report;
 }

@@ -44,7 +44,7 @@ export function openUploadSlots({
     seconds() - slot.since >= graceSeconds &&
     rate(slot) < SLOW_UPLOAD.bytesPerSecond;
   const slowestFor = (requester: UploadRequester) =>
-    [...taken].filter(canBeTakenBy(requester)).sort((one, other) => rate(one) - rate(other))[0];
+    [...taken].filter(canBeTakenBy(requester)).sort((a, b) => rate(a) - rate(b))[0];
   return {
     /** @throws ApiError `service_busy` */
     async run<T>(requester: UploadRequester, work: (slot: UploadSlot) => Promise<T>): Promise<T> {

@@ -65,19 +65,19 @@ export function openFreeSpace(options: DiskFolder & { reservedBytes: () => Promi
   let reservedBytes = 0;
   const pendingBytes = { upload: 0, output: 0 };
   const pending = new Set<Pending>();
-  const forget = (one: Pending) => {
-    if (pending.delete(one)) pendingBytes[one.use] -= one.bytes;
+  const forget = (entry: Pending) => {
+    if (pending.delete(entry)) pendingBytes[entry.use] -= entry.bytes;
   };
   const whilePending = async <T>(use: Pending['use'], bytes: number, work: () => Promise<T>) => {
-    const one = { use, bytes, isDone: false };
-    pending.add(one);
+    const entry = { use, bytes, isDone: false };
+    pending.add(entry);
     pendingBytes[use] += bytes;
     try {
       const result = await work();
-      one.isDone = true;
+      entry.isDone = true;
       return result;
     } catch (error) {
-      forget(one);
+      forget(entry);
       throw error;
     }
   };
@@ -99,7 +99,7 @@ export function openFreeSpace(options: DiskFolder & { reservedBytes: () => Promi
       if (disk) report('disk', { ...disk, reservedBytes });
       if (measured.status === 'rejected') throw measured.reason;
       if (asked.status === 'rejected') throw asked.reason;
-      for (const one of done) forget(one);
+      for (const entry of done) forget(entry);
     },
     /**
      * Runs an upload of this many bytes if the disk has room for them besides what is reserved. They

@@ -94,10 +94,10 @@ export const registerObjects = sharedWork<Registration, boolean>({
   keyOf: ({ objects, restartedTask }) => restartedTask ?? objects[0]?.id ?? '',
   async work(db, given) {
     const restarted = given.flatMap(({ restartedTask }) => restartedTask ?? []);
-    const objects = given.flatMap((one) => one.objects);
+    const objects = given.flatMap((item) => item.objects);
     const rows = await insertObjects(db, objects, restarted);
     const blocked = new Set(rows.filter((row) => row.is_blocked).map(({ id }) => id));
-    return given.map((one) => one.objects.some(({ id }) => blocked.has(id)));
+    return given.map((item) => item.objects.some(({ id }) => blocked.has(id)));
   },
 });
 

@@ -73,7 +73,7 @@ export function createWaiting(deps: { db: Database; log: Log }) {
   let readsAt = 0;
 
   const idsOf = (kind: Kind) => [
-    ...new Set([...waiters].filter((one) => one.kind === kind).map(({ taskId }) => taskId)),
+    ...new Set([...waiters].filter((waiter) => waiter.kind === kind).map(({ taskId }) => taskId)),
   ];
   const tick = async () => {
     const reads = idsOf('read');

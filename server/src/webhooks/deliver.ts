@@ -108,9 +108,15 @@ async function attemptAll(
   endpoint: LeasedEndpoint,
   due: DueDelivery[],
 ): Promise<DeliveryAttempt[]> {
-  const results = await Promise.allSettled(due.map((one) => attempt(deps, endpoint, one)));
-  const attempts = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-  const [broken] = results.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+  const results = await Promise.allSettled(
+    due.map((delivery) => attempt(deps, endpoint, delivery)),
+  );
+  const attempts = results.flatMap((result) =>
+    result.status === 'fulfilled' ? [result.value] : [],
+  );
+  const [broken] = results.flatMap((result) =>
+    result.status === 'rejected' ? [result.reason] : [],
+  );
   if (broken === undefined) return attempts;
   deps.log.warn({ err: broken, webhook: endpoint.id }, 'events of a webhook could not be sent');
   const ids = due

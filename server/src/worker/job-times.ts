@@ -155,7 +155,7 @@ async function write(
   const means = news.map(([, { seconds }]) => mean(seconds));
   const deviations = news.map(([kind, { seconds }], index) => {
     const usual = known.get(kind)?.meanSeconds ?? means[index] ?? 0;
-    return mean(seconds.map((one) => Math.abs(one - usual)));
+    return mean(seconds.map((value) => Math.abs(value - usual)));
   });
   const tasks = news.map(([, { task }]) => task);
   const values = WRITE.values({

@@ -87,7 +87,7 @@ function Offer(props: OfferProps) {
   const same = among.filter(({ currency }) => currency === offer.currency);
   const isBest =
     same.length > 1 &&
-    same.every((one) => one === offer || pricePerThousand(one) > pricePerThousand(offer));
+    same.every((other) => other === offer || pricePerThousand(other) > pricePerThousand(offer));
   const most = Math.max(...among.map(({ credits }) => credits));
   const { expires_days: days } = offer;
   return (

@@ -51,8 +51,8 @@ export function useDecisions() {
 
 /** How many decisions wait on the page at an address, and below it; on the overview, all. */
 export function countAt(items: Decision[] | undefined, href: string): number {
-  const here = (items ?? []).filter((one) => {
-    const [, at] = KINDS[one.what]?.(one) ?? ['', ''];
+  const here = (items ?? []).filter((decision) => {
+    const [, at] = KINDS[decision.what]?.(decision) ?? ['', ''];
     return href === '/operator' || at.replace(/\?.*/, '') === href || at.startsWith(`${href}/`);
   });
   return here.reduce((sum, { count }) => sum + count, 0);
@@ -67,8 +67,8 @@ export function Decisions() {
             <Badge tone="good">Nothing waits for you.</Badge>
           ) : (
             <ul class="grid">
-              {items.map((one) => (
-                <Line key={`${one.what} ${one.first}`} decision={one} />
+              {items.map((decision) => (
+                <Line key={`${decision.what} ${decision.first}`} decision={decision} />
               ))}
             </ul>
           )

@@ -224,7 +224,9 @@ export function Recorded({ value }: { value: unknown }) {
 
 /** `expiresAt` and `expires_at` become "expires at". */
 function wordsOf(name: string): string {
-  return name.replaceAll('_', ' ').replace(/(?<=[a-z])[A-Z]/g, (one) => ` ${one.toLowerCase()}`);
+  return name
+    .replaceAll('_', ' ')
+    .replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 type ListPageProps<Row extends object> = OperatorPageProps &

@@ -207,7 +207,7 @@ function VerbField({
   if (kind === 'flag') return <Switch {...words} checked={value === true} onChange={onChange} />;
   if (kind === 'file') return <FileField {...words} max={max} onChange={onChange} />;
   if (kind === 'choice') {
-    const shown = choices.map((one) => ({ value: one, label: labelOf(one) }));
+    const shown = choices.map((choice) => ({ value: choice, label: labelOf(choice) }));
     return <Segments {...words} value={String(value)} choices={shown} onChange={onChange} />;
   }
   return (

@@ -91,9 +91,9 @@ async function describeUploads(
       const upload = await api('GET /console/api/uploads/:id', named).catch(() => undefined);
       if (!upload) toast('A file of that video has expired: upload it again.', 'bad');
       onMedia(field, (before) =>
-        before.flatMap((one) => {
-          if (one.key !== key) return [one];
-          return upload ? [{ ...one, upload }] : [];
+        before.flatMap((medium) => {
+          if (medium.key !== key) return [medium];
+          return upload ? [{ ...medium, upload }] : [];
         }),
       );
     }

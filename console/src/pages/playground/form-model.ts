@@ -101,8 +101,8 @@ export function newMedium(more: Partial<Medium> = {}): Medium {
 /** The files of a field after one was added or has changed. */
 export function withMedium(before: Medium[], changed: Medium): Medium[] {
   return before.some(({ key }) => key === changed.key)
-    ? before.map((one) => (one.key === changed.key ? changed : one))
-    : [...before.filter((one) => one.error === undefined), changed];
+    ? before.map((medium) => (medium.key === changed.key ? changed : medium))
+    : [...before.filter((medium) => medium.error === undefined), changed];
 }
 
 export function mediaOf(
@@ -187,7 +187,8 @@ export function formFromKept(kept: unknown, schema: BodySchema): Form {
   const form = formOf({ ...chosen, ...extras }, schema);
   for (const field of MEDIA_FIELDS) {
     const list = media?.[field];
-    if (Array.isArray(list)) form.media[field] = list.map(({ key: _, ...one }) => newMedium(one));
+    if (Array.isArray(list))
+      form.media[field] = list.map(({ key: _, ...medium }) => newMedium(medium));
   }
   return form;
 }
@@ -231,7 +232,7 @@ export function offersOf({ model }: Pick<Form, 'model'>, { schema, prices }: Rul
     mode: modes,
     duration: durations,
     aspect_ratio: aspect_ratios,
-    resolution: resolutions.filter((one) => one in rates),
+    resolution: resolutions.filter((resolution) => resolution in rates),
   };
 }
 

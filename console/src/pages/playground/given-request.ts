@@ -12,7 +12,7 @@ export interface GivenRequest {
 export function linkTo(body: Body, origin: string): string {
   const isUpload = (url: unknown) => String(url).startsWith('upload:');
   const own = MEDIA_FIELDS.filter((field) => [body[field]].flat().some(isUpload));
-  const shared = Object.entries(body).filter(([field]) => !own.some((one) => one === field));
+  const shared = Object.entries(body).filter(([field]) => !own.some((known) => known === field));
   return `${origin}/playground?request=${encodeURIComponent(JSON.stringify(Object.fromEntries(shared)))}`;
 }
 
@@ -45,7 +45,7 @@ function fits(value: unknown, rule: Property): boolean {
   if (rule.type === 'array') {
     const { maxItems = 0, items = {} } = rule;
     return (
-      Array.isArray(value) && value.length <= maxItems && value.every((one) => fits(one, items))
+      Array.isArray(value) && value.length <= maxItems && value.every((item) => fits(item, items))
     );
   }
   if (typeof value !== 'string' || value.length > (rule.maxLength ?? 0)) return false;

@@ -72,7 +72,7 @@ function MediaList(props: ListProps) {
   const most = rules.schema.properties[field]?.maxItems ?? 1;
   const slot = slotOf(props);
   const filled = media.filter(({ url, progress }) => url !== '' || progress);
-  const failed = media.find((one) => one.error !== undefined);
+  const failed = media.find((medium) => medium.error !== undefined);
   return (
     <div class="grid grid-cols-[minmax(0,1fr)] content-start gap-2" role="group" aria-label={label}>
       <p class="flex items-baseline justify-between gap-4 font-medium">

@@ -51,7 +51,7 @@ export default function PlaygroundPage() {
     data,
     error: document.error ?? prices.error ?? earlier.error,
     reload: async () => {
-      await Promise.all([document, prices, earlier].map((one) => one.reload()));
+      await Promise.all([document, prices, earlier].map((loaded) => loaded.reload()));
     },
   };
   return (

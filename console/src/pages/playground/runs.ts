@@ -40,7 +40,9 @@ type Kept = Submission & { isLost?: boolean; taskId?: string };
 function stored({ account_id: accountId, mode }: Owner): Run[] {
   const read = () => {
     const found: Kept[] = JSON.parse(sessionStorage.getItem(STORED[mode]) ?? '[]');
-    return found.filter((one) => one.accountId === accountId && one.taskId === undefined);
+    return found.filter(
+      (submission) => submission.accountId === accountId && submission.taskId === undefined,
+    );
   };
   return (ignoringErrors(read) ?? []).map(restored);
 }
@@ -113,7 +115,7 @@ function settle(book: Book, run: Run, outcome: ShownTask | Run): void {
     const { key } = run.submission;
     change(
       book,
-      book.runs.map((one) => (one.submission.key === key ? outcome : one)),
+      book.runs.map((run) => (run.submission.key === key ? outcome : run)),
     );
   } else {
     change(book, without(book, [run]));

@@ -54,7 +54,7 @@ export function Sessions() {
           <Table
             caption="Sessions"
             columns={[...COLUMNS, endOf(busy, signOut)]}
-            rows={items.toSorted((one, two) => Number(two.is_current) - Number(one.is_current))}
+            rows={items.toSorted((a, b) => Number(b.is_current) - Number(a.is_current))}
           />
         )}
       </Load>

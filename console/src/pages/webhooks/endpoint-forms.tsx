@@ -45,7 +45,7 @@ export function EndpointState({ endpoint }: { endpoint: Endpoint }) {
 function EventChoice({ value: chosen, onChange, error }: DraftField<EventType[]>) {
   const names = Object.keys(EVENTS) as EventType[];
   const toggle = (name: EventType, isOn: boolean) =>
-    onChange(names.filter((one) => (one === name ? isOn : chosen.includes(one))));
+    onChange(names.filter((candidate) => (candidate === name ? isOn : chosen.includes(candidate))));
   return (
     <fieldset class="grid gap-2">
       <legend class="mb-1.5 font-medium">Events</legend>

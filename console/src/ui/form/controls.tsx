@@ -33,7 +33,9 @@ function choicesOf({ choices }: ChoiceProps) {
   if (!Array.isArray(choices)) {
     return Object.entries(choices).map(([value, label]) => ({ value, label }));
   }
-  return choices.map((one) => (typeof one === 'string' ? { value: one, label: one } : one));
+  return choices.map((choice) =>
+    typeof choice === 'string' ? { value: choice, label: choice } : choice,
+  );
 }
 
 /** @param props.required a choice without a value can't be sent */

@@ -18,7 +18,7 @@ export function Length({
   const words = { label: 'Length', error };
   const range = { value, min, max, onChange };
   if (isWhole) return <Range {...words} {...range} />;
-  const choices = durations.map((one) => ({ value: String(one), label: `${one} s` }));
+  const choices = durations.map((seconds) => ({ value: String(seconds), label: `${seconds} s` }));
   const choose = (text: string) => onChange(Number(text));
   return <Segments {...words} value={String(value)} choices={choices} onChange={choose} />;
 }

@@ -55,7 +55,7 @@ export function creditsOfInvoices(invoices: InvoiceWithLines[], terms: Terms): P
 function byTime(invoices: InvoiceWithLines[]): InvoiceWithLines[] {
   const time = ({ status_transitions: at, created }: InvoiceWithLines) =>
     at.finalized_at ?? created;
-  return invoices.toReversed().toSorted((one, other) => time(one) - time(other));
+  return invoices.toReversed().toSorted((a, b) => time(a) - time(b));
 }
 
 export function subscriptionOfInvoice({ parent }: Pick<Stripe.Invoice, 'parent'>): string | null {
@@ -88,7 +88,7 @@ function soldOn(
   const others = invoice.lines.filter((line) => line.amount > 0 && !explained.has(line));
   return {
     credits: paid.reduce((sum, { credits }) => sum + credits, 0),
-    price: known.toSorted((one, other) => other.credits - one.credits)[0]?.price,
+    price: known.toSorted((a, b) => b.credits - a.credits)[0]?.price,
     failure: unexplained(invoice, others),
   };
 }
@@ -210,11 +210,11 @@ function partOf({ amount, credits, price }: Owed, part: number, whole: number): 
   return { amount: share(amount, part, whole), credits: share(credits, part, whole), price };
 }
 
-function joined(one: Owed, other: Owed): Owed {
+function joined(a: Owed, b: Owed): Owed {
   return {
-    amount: one.amount + other.amount,
-    credits: one.credits + other.credits,
-    price: one.credits >= other.credits ? one.price : other.price,
+    amount: a.amount + b.amount,
+    credits: a.credits + b.credits,
+    price: a.credits >= b.credits ? a.price : b.price,
   };
 }
 

@@ -143,11 +143,12 @@ async function describe(
   const customer = idOf(live.customer) ?? '';
   const invoices: InvoiceWithLines[] = [];
   let owes = false;
-  for await (const one of stripe.invoices.list({ customer, limit: 100 })) {
-    if (one.status === 'void') continue;
-    if (one.status !== 'draft') invoices.push({ ...one, lines: await linesOf(stripe, one) });
+  for await (const invoice of stripe.invoices.list({ customer, limit: 100 })) {
+    if (invoice.status === 'void') continue;
+    if (invoice.status !== 'draft')
+      invoices.push({ ...invoice, lines: await linesOf(stripe, invoice) });
     // An invoice that was written off may still be paid.
-    owes ||= one.status !== 'paid' && subscriptionOfInvoice(one) === live.id;
+    owes ||= invoice.status !== 'paid' && subscriptionOfInvoice(invoice) === live.id;
   }
   const lines = invoices.flatMap((invoice) => invoice.lines.map(priceOfLine));
   const prices = await planPrices(db, [...lines, item?.price.id ?? '']);

@@ -41,7 +41,7 @@ function share(components: Components, kind: keyof Components, name: string, par
  * description.
  */
 function shareSchemas(node: unknown, components: Components): unknown {
-  if (Array.isArray(node)) return node.map((one) => shareSchemas(one, components));
+  if (Array.isArray(node)) return node.map((item) => shareSchemas(item, components));
   if (node === null || typeof node !== 'object') return node;
   const copy: Part = {};
   for (const [name, value] of Object.entries(node)) {
@@ -67,7 +67,9 @@ function shareInOperation(operation: Operation, components: Components): Operati
   const { parameters, responses, requestBody, ...rest } = operation;
   return {
     ...rest,
-    ...(parameters && { parameters: parameters.map((one) => shareParameter(one, components)) }),
+    ...(parameters && {
+      parameters: parameters.map((parameter) => shareParameter(parameter, components)),
+    }),
     ...(requestBody !== undefined && { requestBody: shareSchemas(requestBody, components) }),
     responses: mapped(responses, (response) => shareInResponse(response, components)),
   };
@@ -116,5 +118,5 @@ function mapped<Value, Result>(
   values: Record<string, Value>,
   change: (value: Value) => Result,
 ): Record<string, Result> {
-  return Object.fromEntries(Object.entries(values).map(([name, one]) => [name, change(one)]));
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));
 }

@@ -55,7 +55,7 @@ export const MAX_WAIT_SECONDS = 30;
  */
 function preferredWait(header: string | string[] = ''): number | undefined {
   const preferences = [header].flat().join(',').split(',');
-  const wait = preferences.find((one) => /^\s*wait\s*(=|;|$)/i.test(one)) ?? '';
+  const wait = preferences.find((preference) => /^\s*wait\s*(=|;|$)/i.test(preference)) ?? '';
   const [, , digits = ''] = /^\s*wait\s*=\s*("?)(\d+)\1\s*(;|$)/i.exec(wait) ?? [];
   const seconds = Math.min(Number(digits), MAX_WAIT_SECONDS);
   return seconds > 0 ? seconds : undefined;

@@ -118,9 +118,9 @@ function schemaOf(examples: unknown[], name = ''): TSchema {
       description: 'By resolution; a resolution that is missing is not offered',
     });
   }
-  const names = new Set(examples.flatMap((one) => Object.keys(Object(one))));
+  const names = new Set(examples.flatMap((example) => Object.keys(Object(example))));
   const members = Array.from(names, (member): [string, TSchema] => {
-    const given = examples.flatMap((one) => Object.entries(Object(one)));
+    const given = examples.flatMap((example) => Object.entries(Object(example)));
     const values = given.filter(([key]) => key === member).map(([, value]) => value);
     const schema = schemaOf(values, member);
     return [member, values.length < examples.length ? Type.Optional(schema) : schema];

@@ -57,8 +57,8 @@ const NAMES: Record<string, { title: string; description: string }> = {
 };
 
 function paramsOf(name: RouteName): FastifySchema {
-  const schemas = Array.from(name.matchAll(/:(\w+)/g), ([, one = '']) => {
-    return [one, Type.String({ maxLength: ID_CHARACTERS, ...NAMES[one] })];
+  const schemas = Array.from(name.matchAll(/:(\w+)/g), ([, parameter = '']) => {
+    return [parameter, Type.String({ maxLength: ID_CHARACTERS, ...NAMES[parameter] })];
   });
   return schemas.length === 0 ? {} : { params: Type.Object(Object.fromEntries(schemas)) };
 }

@@ -7,7 +7,10 @@ const HIDDEN =
  * change how other text looks become escapes such as `\u001b`.
  */
 export function visibleText(text: string): string {
-  return text.replace(HIDDEN, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return text.replace(
+    HIDDEN,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** {@link visibleText} for a text with several lines, such as the stack of an error. */

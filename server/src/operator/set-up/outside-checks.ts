@@ -86,10 +86,10 @@ async function putReadDelete({ openStorage, scratch }: SetUp): Promise<string> {
 async function askProviders({ openStorage, openProviders, provider }: SetUp) {
   const providers = await openProviders(await openStorage());
   const problems: string[] = [];
-  for (const one of providers.values()) {
-    const problem = await problemOf(one);
-    if (problem !== undefined) problems.push(`${one.name}: ${problem}`);
-    await one.stop?.();
+  for (const provider of providers.values()) {
+    const problem = await problemOf(provider);
+    if (problem !== undefined) problems.push(`${provider.name}: ${problem}`);
+    await provider.stop?.();
   }
   const [first] = problems;
   if (first !== undefined) throw new Error(problems.join('; '));
@@ -97,7 +97,7 @@ async function askProviders({ openStorage, openProviders, provider }: SetUp) {
     const todo = 'Set PROVIDER to one of docs/operators/README.md#providers.';
     return toDo(`${provider} draws test patterns, which nobody buys`, todo);
   }
-  const remote = [...providers.values()].filter((one) => !one.capabilities.drawsPatterns);
+  const remote = [...providers.values()].filter((provider) => !provider.capabilities.drawsPatterns);
   return `${remote.map(({ name }) => name).join(', ')} took the key`;
 }
 

@@ -120,7 +120,8 @@ export function choiceOf<const Choice extends string>(
     word,
     choices,
     isOptional: false,
-    read: (given, refuse) => choices.find((one) => one === given) ?? refuse(`must be ${named}`),
+    read: (given, refuse) =>
+      choices.find((choice) => choice === given) ?? refuse(`must be ${named}`),
   };
 }
 

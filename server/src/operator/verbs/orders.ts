@@ -98,7 +98,7 @@ async function showOrder(db: Database, id: string) {
     credits_expire_at: order.expires_at,
     movements: movements
       .map(({ name, credits }) => ({ reference: name, credits }))
-      .sort((one, other) => one.reference.localeCompare(other.reference, 'en', { numeric: true })),
+      .sort((a, b) => a.reference.localeCompare(b.reference, 'en', { numeric: true })),
   };
 }
 

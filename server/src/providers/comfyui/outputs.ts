@@ -23,7 +23,7 @@ const VIDEO_NAME = /\.(mp4|m4v|mov|webm|mkv)$/i;
  */
 export function videoAmong(outputs: unknown, jobId: string): OutputReference | undefined {
   const videos = [...filesIn(outputs)].filter(isVideo);
-  const [best] = videos.toSorted((one, other) => rank(other, jobId) - rank(one, jobId));
+  const [best] = videos.toSorted((a, b) => rank(b, jobId) - rank(a, jobId));
   if (best === undefined) return undefined;
   const { filename, subfolder = '', type = 'output' } = best;
   return { filename, subfolder, type };

@@ -60,7 +60,9 @@ function vendorModel(model: Static<typeof ModelSchema>): VendorModel {
     id: model.id,
     title: model.name ?? model.id,
     modes,
-    resolutions: (model.supported_resolutions ?? []).map((one) => (one === '4K' ? '4k' : one)),
+    resolutions: (model.supported_resolutions ?? []).map((resolution) =>
+      resolution === '4K' ? '4k' : resolution,
+    ),
     durations: model.supported_durations ?? [],
     aspectRatios: model.supported_aspect_ratios ?? [],
     sound: model.generate_audio === true,

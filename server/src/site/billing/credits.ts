@@ -23,7 +23,7 @@ const getCreditsPage = siteRoute('GET /console/api/credits', {
       // Available credits that expire, soonest first.
       expiring: overview.lots
         .filter(({ available }) => available > 0)
-        .toSorted((one, other) => one.expires_at.getTime() - other.expires_at.getTime())
+        .toSorted((a, b) => a.expires_at.getTime() - b.expires_at.getTime())
         .map(({ kind, available: credits, expires_at }) => ({ kind, credits, expires_at })),
       sells,
       alert_below,

@@ -89,7 +89,7 @@ const KINDS: Record<Period['mode'], BalanceKind[]> = {
 };
 
 function periodOf({ mode, kind, from, to }: Period) {
-  const kinds = KINDS[mode].filter((one) => kind === undefined || one === kind);
+  const kinds = KINDS[mode].filter((candidate) => kind === undefined || candidate === kind);
   return { kinds, from: readTime('from', from), until: readTime('to', to) };
 }
 

@@ -51,7 +51,7 @@ const CostsSchema = Type.Object(COSTS);
 async function routesOfModels(db: Queryable, providerName: string) {
   const [routes, { models }] = await Promise.all([showRoutes(db), readCatalog(db)]);
   return models.map(({ name: model }) => {
-    const route = routes.find((one) => one.model === model) ?? {
+    const route = routes.find((candidate) => candidate.model === model) ?? {
       choice: 'order' as const,
       retry_failed: false,
       steps: null,

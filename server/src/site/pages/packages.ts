@@ -74,7 +74,7 @@ export function openKeptPackages({ db, log, folder }: Deps) {
     async read(name: string): Promise<Package | undefined> {
       const known = files.get(name);
       if (known) return known;
-      if (!(await list()).some((one) => one.name === name)) return undefined;
+      if (!(await list()).some((file) => file.name === name)) return undefined;
       const [found] = await db.query<Package>(READ, [name]);
       evictOldest(files, MAX_FILES);
       if (found) files.set(name, found);

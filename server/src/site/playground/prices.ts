@@ -43,10 +43,9 @@ const RULES = {
     MODES.map((mode) => [mode, { accepts: MODE_FIELDS[mode], requires: REQUIRED_FIELDS[mode] }]),
   ),
   // Width and height in pixels, by resolution and ratio.
-  frames: Object.fromEntries(RESOLUTIONS.map((one) => [one, framesOf(one)])) as Record<
-    Resolution,
-    ReturnType<typeof framesOf>
-  >,
+  frames: Object.fromEntries(
+    RESOLUTIONS.map((resolution) => [resolution, framesOf(resolution)]),
+  ) as Record<Resolution, ReturnType<typeof framesOf>>,
   limits: {
     input_bytes: INPUT_BYTES, // all input media of a request together
     upload_bytes: MAX_UPLOAD_BYTES, // one upload

@@ -104,7 +104,9 @@ const listTasksOfAccount = siteRoute('GET /console/api/tasks', {
     const { mode, surface, from, to, cursor, limit = LIMIT, text, starred, ...rest } = query;
     const filter = {
       ...rest,
-      surfaces: SURFACES[mode].filter((one) => surface === undefined || one === surface),
+      surfaces: SURFACES[mode].filter(
+        (candidate) => surface === undefined || candidate === surface,
+      ),
       text: text === undefined || text.trim() === '' ? undefined : text.trim(),
       starred: starred && true,
       from: from === undefined ? undefined : startOfDay('from', from),

@@ -73,7 +73,7 @@ function timelineOf({ created_at, history }: TaskRecord) {
 
 function shownInput(task: TaskRecord, input: RequestedInput) {
   const { field, entry, url } = input;
-  const copied = task.inputs.find((one) => one.field === field && one.entry === entry);
+  const copied = task.inputs.find((input) => input.field === field && input.entry === entry);
   const refusal = refusalOfInput(task, input);
   const isPending = task.phase === 'reserved' || task.phase === 'ingesting';
   // `waiting`: not checked yet; `unused`: the task failed before it was checked.
@@ -108,8 +108,10 @@ function refusalOfInput(task: TaskRecord, { field, entry }: RequestedInput): str
   const { inputs, ...first }: RefusedFiles = task.error_details ?? {};
   const isFirst = first.field === field && (first.entry ?? null) === entry;
   if (isFirst) return task.error_message;
-  const one = inputs?.find((one) => one.field === field && (one.index ?? null) === entry);
-  return one?.message ?? null;
+  const refused = inputs?.find(
+    (refused) => refused.field === field && (refused.index ?? null) === entry,
+  );
+  return refused?.message ?? null;
 }
 
 /** What the video says of itself; null: it carries no Content Credentials. */

@@ -184,12 +184,12 @@ async function createAccountGroup(
   } catch (error) {
     if (requests.length === 1 || isDatabaseUnavailable(error)) return [refusalOf(deps, error)];
     const outcomes: Array<Created | ApiError> = [];
-    for (const one of requests) outcomes.push(...(await createAccountGroup(deps, [one])));
+    for (const request of requests) outcomes.push(...(await createAccountGroup(deps, [request])));
     return outcomes;
   }
   return together(
-    ...requests.map((one, i) =>
-      createdOrKnown(deps, one, made[i]).catch((error: unknown) => refusalOf(deps, error)),
+    ...requests.map((request, i) =>
+      createdOrKnown(deps, request, made[i]).catch((error: unknown) => refusalOf(deps, error)),
     ),
   );
 }

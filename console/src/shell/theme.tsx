@@ -9,8 +9,8 @@ type ThemeChoice = Theme | 'system';
 
 const system = matchMedia('(prefers-color-scheme: dark)');
 const CHANGED = 'themechange';
-const tellChange = () => dispatchEvent(new Event(CHANGED));
-system.addEventListener('change', tellChange);
+const announceChange = () => dispatchEvent(new Event(CHANGED));
+system.addEventListener('change', announceChange);
 
 function chooseTheme(choice: ThemeChoice): void {
   if (choice === 'system') {
@@ -20,7 +20,7 @@ function chooseTheme(choice: ThemeChoice): void {
     document.documentElement.dataset.theme = choice;
     ignoringErrors(() => localStorage.setItem('theme', choice));
   }
-  tellChange();
+  announceChange();
 }
 
 export function useTheme(): [ThemeChoice, Theme, (choice: ThemeChoice) => void] {
@@ -36,12 +36,12 @@ export function useTheme(): [ThemeChoice, Theme, (choice: ThemeChoice) => void] 
 export function ThemeButton() {
   const [, theme, choose] = useTheme();
   const next = theme === 'dark' ? 'light' : 'dark';
-  const isOfSystem = (next === 'dark') === system.matches;
+  const matchesSystem = (next === 'dark') === system.matches;
   return (
     <IconButton
       icon={theme === 'dark' ? 'sun' : 'moon'}
       label={`Use the ${next} theme`}
-      onClick={() => choose(isOfSystem ? 'system' : next)}
+      onClick={() => choose(matchesSystem ? 'system' : next)}
     />
   );
 }

@@ -23,8 +23,8 @@ export function toastFailure(error: unknown): void {
   toast(asFailure(error).message, 'bad');
 }
 
-export function toastOutcome(change: Promise<unknown>, said: string): Promise<void> {
-  return change.then(() => toast(said), toastFailure);
+export function toastOutcome(change: Promise<unknown>, message: string): Promise<void> {
+  return change.then(() => toast(message), toastFailure);
 }
 
 /** Renders the current toasts. Only the shell uses it, once. */

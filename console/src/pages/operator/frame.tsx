@@ -60,6 +60,7 @@ interface AskButtonProps {
   children: string;
 }
 
+/** A button that opens the dialog of a verb. */
 export function AskButton({ change, item, children, ...look }: AskButtonProps) {
   const onDone = useContext(Done);
   const ask = () =>

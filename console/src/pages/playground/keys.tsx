@@ -3,14 +3,14 @@ import { useListener } from '../../load.ts';
 import { Facts } from '../../ui/card.tsx';
 import { Dialog, openDialog } from '../../ui/dialog.tsx';
 
-/** The keys of the page. A single one works only where it is not text. */
-export function useKeys(form: RefObject<HTMLFormElement | null>): void {
+/** The page's keyboard shortcuts. A single key does nothing in a text field. */
+export function useShortcuts(form: RefObject<HTMLFormElement | null>): void {
   useListener(['keydown'], (event) => {
     if (!(event instanceof KeyboardEvent) || document.querySelector('dialog[open]')) return;
     const { key, ctrlKey, metaKey, target } = event;
     if (key === 'Enter' && (ctrlKey || metaKey)) form.current?.requestSubmit();
     const isText = target instanceof Element && target.matches('input, textarea, select');
-    if (key === '?' && !isText) openDialog(<KeyMap />);
+    if (key === '?' && !isText) openDialog(<Shortcuts />);
   });
 }
 
@@ -21,7 +21,7 @@ const FACTS = [
   { name: '?', value: 'These keys' },
 ];
 
-function KeyMap() {
+function Shortcuts() {
   return (
     <Dialog title="Keys">
       <Facts facts={FACTS} />

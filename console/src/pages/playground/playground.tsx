@@ -27,7 +27,7 @@ import {
   variationsOf,
 } from './form-model.ts';
 import { type GivenRequest, givenRequest } from './given-request.ts';
-import { useKeys } from './keys.tsx';
+import { useShortcuts } from './keys.tsx';
 import { Notices } from './notices.tsx';
 import { PriceBox, useQuote } from './price-box.tsx';
 import { useProgress } from './progress.tsx';
@@ -115,7 +115,7 @@ function Playground(props: PlaygroundProps) {
   const { tasks, runs, actions, shown, show, outcome, ...sending } = useGeneration(form, rules);
   useEffect(() => showFirstError(settings.current), [tries]);
   useScrollToResult(result, outcome);
-  useKeys(page);
+  useShortcuts(page);
   useProgress(tasks.items);
   const missing = missingIn(form, rules);
   const refusals = refusalsOf(runs.find(({ kind }) => kind === 'refused'));

@@ -54,7 +54,7 @@ function restored({ isLost, ...submission }: Kept): Run {
 }
 
 /** Stores nothing after a sign-out, when a response may still arrive. */
-function store({ owner: { account_id: accountId, mode }, runs }: Book): void {
+function store({ owner: { account_id: accountId, mode }, runs }: RunList): void {
   if (isLeft || !isKeptFor(accountId)) return;
   const kept = runs.flatMap(({ submission, kind }): Kept[] =>
     kind === 'refused' ? [] : [{ ...submission, isLost: kind === 'lost' }],
@@ -69,20 +69,20 @@ interface Page {
   refresh(): unknown;
 }
 
-interface Book extends Page {
+interface RunList extends Page {
   owner: Owner;
   runs: Run[];
 }
 
-/** The books outlive the page, so that requests continue while another page is shown. */
-const books = new Map<string, Book>();
+/** By account and mode. They outlive the page, so that requests continue while another is shown. */
+const runLists = new Map<string, RunList>();
 
-function bookOf(owner: Owner): Book {
+function runListOf(owner: Owner): RunList {
   const name = `${owner.mode} ${owner.account_id}`;
   const closed: Page = { show() {}, onTask() {}, refresh() {} };
-  const book = books.get(name) ?? { owner, runs: stored(owner), ...closed };
-  books.set(name, book);
-  return book;
+  const list = runLists.get(name) ?? { owner, runs: stored(owner), ...closed };
+  runLists.set(name, list);
+  return list;
 }
 
 /** Set when the browser leaves the page: aborted requests are then not failures. */
@@ -92,58 +92,58 @@ addEventListener('pagehide', () => {
 });
 addEventListener('pageshow', () => {
   isLeft = false;
-  for (const book of books.values()) store(book);
+  for (const list of runLists.values()) store(list);
 });
 
 /** Statuses that leave open whether the request was accepted. */
 const isUncertain = ({ status }: ApiFailure) => status === 0 || status === 429 || status >= 500;
 
-function change(book: Book, next: Run[]): void {
-  book.runs = next;
-  store(book);
-  book.show(next);
+function change(list: RunList, next: Run[]): void {
+  list.runs = next;
+  store(list);
+  list.show(next);
 }
 
-function without(book: Book, gone: Run[]): Run[] {
+function without(list: RunList, gone: Run[]): Run[] {
   const keys = new Set(gone.map(({ submission: { key } }) => key));
-  return book.runs.filter(({ submission: { key } }) => !keys.has(key));
+  return list.runs.filter(({ submission: { key } }) => !keys.has(key));
 }
 
 /** A run that has a task is over here: the list of tasks has it. */
-function settle(book: Book, run: Run, outcome: ShownTask | Run): void {
+function settle(list: RunList, run: Run, outcome: ShownTask | Run): void {
   if ('kind' in outcome) {
     const { key } = run.submission;
     change(
-      book,
-      book.runs.map((run) => (run.submission.key === key ? outcome : run)),
+      list,
+      list.runs.map((run) => (run.submission.key === key ? outcome : run)),
     );
   } else {
-    change(book, without(book, [run]));
-    book.onTask(outcome);
+    change(list, without(list, [run]));
+    list.onTask(outcome);
   }
 }
 
 /** Sends requests, each with its own key, and drops what was refused before. */
-async function send(book: Book, submissions: Submission[]): Promise<void> {
+async function send(list: RunList, submissions: Submission[]): Promise<void> {
   const sent = submissions.map((submission): Run => ({ submission, kind: 'sending' }));
-  change(book, [...sent, ...without(book, sent).filter(({ kind }) => kind !== 'refused')]);
+  change(list, [...sent, ...without(list, sent).filter(({ kind }) => kind !== 'refused')]);
   await Promise.all(
-    sent.map(async (run) => settle(book, run, await create(book.owner, run.submission))),
+    sent.map(async (run) => settle(list, run, await create(list.owner, run.submission))),
   );
-  void book.refresh();
+  void list.refresh();
 }
 
 /** Sends new requests, or resends earlier ones that got no response. */
-async function generate(book: Book, bodies: Body[]): Promise<void> {
-  if (book.runs.some(({ kind }) => kind === 'sending')) return; // a second click
-  const same = lostBatches(book.runs).find(
+async function generate(list: RunList, bodies: Body[]): Promise<void> {
+  if (list.runs.some(({ kind }) => kind === 'sending')) return; // a second click
+  const same = lostBatches(list.runs).find(
     (batch) =>
       JSON.stringify(batch.map(({ submission }) => submission.body)) === JSON.stringify(bodies),
   );
-  const { account_id: accountId } = book.owner;
+  const { account_id: accountId } = list.owner;
   const batch = bodies.length > 1 ? { batch: crypto.randomUUID() } : {};
   const fresh = bodies.map((body) => ({ key: crypto.randomUUID(), accountId, body, ...batch }));
-  await send(book, same ? same.map(({ submission }) => submission) : fresh);
+  await send(list, same ? same.map(({ submission }) => submission) : fresh);
 }
 
 export type Failed = Extract<Run, { error: ApiFailure }>;
@@ -158,13 +158,13 @@ export const lostBatches = (runs: Run[]) => batchesOf(runs, 'lost');
 export const refusedBatches = (runs: Run[]) => batchesOf(runs, 'refused');
 
 /** Gives up requests that got no response, unless they have arrived. */
-async function discard(book: Book, runs: Run[]): Promise<void> {
+async function discard(list: RunList, runs: Run[]): Promise<void> {
   const outcomes = await Promise.all(
-    runs.map(async (run) => ({ run, task: await arrived(book.owner, run) })),
+    runs.map(async (run) => ({ run, task: await arrived(list.owner, run) })),
   );
   const found = outcomes.filter(({ task }) => task);
-  change(book, without(book, runs));
-  for (const { task } of found) if (task) book.onTask(task);
+  change(list, without(list, runs));
+  for (const { task } of found) if (task) list.onTask(task);
   toast(
     found.length > 0
       ? 'The request had arrived: this is its video.'
@@ -173,47 +173,47 @@ async function discard(book: Book, runs: Run[]): Promise<void> {
 }
 
 /** On opening the page: resends interrupted requests, and asks for those without a response. */
-function resume(book: Book): void {
+function resume(list: RunList): void {
   change(
-    book,
-    book.runs.filter(({ kind }) => kind !== 'refused'),
+    list,
+    list.runs.filter(({ kind }) => kind !== 'refused'),
   );
-  const interrupted = book.runs.filter(({ kind }) => kind === 'interrupted');
+  const interrupted = list.runs.filter(({ kind }) => kind === 'interrupted');
   if (interrupted.length > 0) {
     toast(
       'The page was reloaded before a response came, so it has sent the same request again: nothing is made or charged twice.',
     );
     void send(
-      book,
+      list,
       interrupted.map(({ submission }) => submission),
     );
   }
-  for (const run of book.runs.filter(({ kind }) => kind === 'lost')) {
-    void arrived(book.owner, run).then((task) => task && settle(book, run, task));
+  for (const run of list.runs.filter(({ kind }) => kind === 'lost')) {
+    void arrived(list.owner, run).then((task) => task && settle(list, run, task));
   }
 }
 
 /** @param me must not change while the component is mounted */
 export function useRuns(me: Owner, onTask: Page['onTask']) {
   const { refresh } = useSession();
-  const [book] = useState(() => bookOf(me));
-  const [runs, setRuns] = useState(book.runs);
+  const [list] = useState(() => runListOf(me));
+  const [runs, setRuns] = useState(list.runs);
   useLayoutEffect(() => {
-    Object.assign(book, { show: setRuns, onTask, refresh });
-    setRuns(book.runs);
+    Object.assign(list, { show: setRuns, onTask, refresh });
+    setRuns(list.runs);
   });
-  useEffect(() => resume(book), []);
+  useEffect(() => resume(list), []);
   return {
     runs,
-    generate: (bodies: Body[]) => generate(book, bodies),
+    generate: (bodies: Body[]) => generate(list, bodies),
     /** Resends requests, each with its own key. */
     retry: (lost: Run[]) =>
       send(
-        book,
+        list,
         lost.map(({ submission }) => submission),
       ),
-    discard: (lost: Run[]) => discard(book, lost),
-    dismiss: (gone: Run[]) => change(book, without(book, gone)),
+    discard: (lost: Run[]) => discard(list, lost),
+    dismiss: (gone: Run[]) => change(list, without(list, gone)),
   };
 }
 

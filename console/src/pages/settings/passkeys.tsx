@@ -16,8 +16,8 @@ export function Passkeys() {
   const about = useLoad('/console/api/site');
   const list = useLoad('/console/api/passkeys');
   const isOffered = about.data?.sign_in.passkeys === true && 'PublicKeyCredential' in window;
-  const onChanged = async (said: string) => {
-    toast(said);
+  const onChanged = async (message: string) => {
+    toast(message);
     await list.reload();
   };
   const actions = isOffered && (
@@ -42,7 +42,7 @@ export function Passkeys() {
   );
 }
 
-type Changed = (said: string) => Promise<void>;
+type Changed = (message: string) => Promise<void>;
 
 function askToRemove({ id, name }: PasskeyItem, onChanged: Changed): void {
   confirm({

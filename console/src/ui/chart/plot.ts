@@ -54,7 +54,7 @@ function draw(element: HTMLElement, { data, kind, height }: Settings): uPlot {
     legend: { show: data.series.length > 1 },
     cursor: { y: false, points: { size: 6 } },
     scales: {
-      x: { range: (_chart, min, max) => besideBars({ data, kind }, [min, max]) },
+      x: { range: (_chart, min, max) => withBarMargins({ data, kind }, [min, max]) },
       y: { range: (_chart, _min, max) => [0, max > 0 ? max * 1.08 : 1] },
     },
     axes: axesOf(kind, colour),
@@ -141,7 +141,7 @@ function valueText(value: number | null | undefined): string {
 /** Grid steps for bars, which count whole things. */
 const WHOLE = Array.from({ length: 10 }, (_, zeros) => [1, 2, 5].map((step) => step * 10 ** zeros));
 
-function besideBars(
+function withBarMargins(
   { data, kind }: Pick<Settings, 'data' | 'kind'>,
   [min, max]: [number, number],
 ): [number, number] {

@@ -78,7 +78,7 @@ export function CodeForm(props: Props) {
 /** Sends another code after a pause, invalidating the previous one. */
 function SendAgain({ send, onSent }: { send: () => Promise<unknown>; onSent: () => void }) {
   const [wait, setWait] = useState(AGAIN_SECONDS);
-  const [said, setSaid] = useState('');
+  const [message, setMessage] = useState('');
   useEffect(() => {
     if (wait === 0) return;
     const timer = setTimeout(() => setWait(wait - 1), 1000);
@@ -88,10 +88,10 @@ function SendAgain({ send, onSent }: { send: () => Promise<unknown>; onSent: () 
     send().then(
       () => {
         setWait(AGAIN_SECONDS);
-        setSaid('A new code was sent. Only the newest one is valid.');
+        setMessage('A new code was sent. Only the newest one is valid.');
         onSent();
       },
-      (error) => setSaid(asFailure(error).message),
+      (error) => setMessage(asFailure(error).message),
     );
   return (
     <>
@@ -99,7 +99,7 @@ function SendAgain({ send, onSent }: { send: () => Promise<unknown>; onSent: () 
         {wait > 0 ? `Send another code in ${wait} s` : 'Send another code'}
       </Button>
       <p role="status" class="order-last w-full text-sm text-dim">
-        {said}
+        {message}
       </p>
     </>
   );

@@ -35,8 +35,8 @@ interface ReportedOutcome {
  * code locks the attempt before the task, so that two transactions can't deadlock. The sender is
  * certain of every outcome except `unknown`, so its outcome applies even after another worker has
  * leased the task; that worker's own change is then refused.
- * @throws Superseded when the attempt has another outcome already, or another worker has leased the
- *   task and the outcome is not one of which the sender is certain
+ * @throws Superseded when the attempt has another outcome already, or when another worker has leased
+ *   the task and the outcome is not the sender's, or unknown
  */
 export async function applyOutcome(
   tx: Transaction,

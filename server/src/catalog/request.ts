@@ -238,14 +238,14 @@ export function uploadUrl(publicUrl: string, id: string): string {
 
 /** The request with its uploads as `upload:ID`, also where it names them by {@link uploadUrl}. */
 export function withUploads(request: GenerationRequest, publicUrl: string): GenerationRequest {
-  const named = (url: string) => storedUrl(url, publicUrl);
+  const stored = (url: string) => storedUrl(url, publicUrl);
   const { image_url: first, end_image_url: last } = request;
   return {
     ...request,
-    ...(first !== undefined && { image_url: named(first) }),
-    ...(last !== undefined && { end_image_url: named(last) }),
-    reference_image_urls: request.reference_image_urls.map(named),
-    reference_video_urls: request.reference_video_urls.map(named),
+    ...(first !== undefined && { image_url: stored(first) }),
+    ...(last !== undefined && { end_image_url: stored(last) }),
+    reference_image_urls: request.reference_image_urls.map(stored),
+    reference_video_urls: request.reference_video_urls.map(stored),
   };
 }
 

@@ -1,4 +1,4 @@
-/** The IPTC's terms: made by a trained model, or by a program that is none. */
+/** The IPTC's terms: made by a trained model, or by another program. */
 type DigitalSource = 'trainedAlgorithmicMedia' | 'algorithmicMedia';
 
 /** What a manifest says of a video. */
@@ -25,8 +25,8 @@ export const PARENTS = ['none', 'valid', 'invalid'] as const;
 export const PARENT = 'parent';
 
 /**
- * The definition of a manifest for a video, without the parent. One that the provider had already signed was opened,
- * and its manifest is the parent; any other one was created.
+ * The definition of a manifest for a video, without the parent. If the provider had signed the video,
+ * its manifest is the parent, and the first action is `opened` instead of `created`.
  */
 export function manifestOf(origin: Origin, hasParent: boolean) {
   const { source, model, at, generator: name = 'Framewright', version, promptHash } = origin;

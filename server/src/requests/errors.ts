@@ -178,6 +178,6 @@ export function consequenceOf({ code, details = {} }: ApiError): object {
     if (when === 'not_taken' || when === 'account_paused') return details.reason === when;
     return when === undefined || details.credits === when;
   };
-  const row = CREATE_ERRORS.find((one) => one.code === code && fits(one.when));
+  const row = CREATE_ERRORS.find((known) => known.code === code && fits(known.when));
   return row === undefined ? {} : { charged: row.charged, retry: row.retry };
 }

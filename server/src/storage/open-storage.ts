@@ -12,7 +12,7 @@ export type StorageSettings = { kind: 'disk'; folder: string } | { kind: 's3'; s
 export async function openStorage(settings: StorageSettings, log: Log): Promise<Storage> {
   if (settings.kind === 'disk') return diskStorage(settings.folder);
   const { bucket } = settings.s3;
-  // Loaded lazily: the AWS SDK is a tenth of what a start loads.
+  // Loaded lazily: the AWS SDK is a tenth of the code that a start loads.
   const { openS3Storage } = await import('./s3/s3.ts');
   return openS3Storage({
     settings: settings.s3,

@@ -47,9 +47,9 @@ async function configuration(deps: BillingDeps, gone?: string): Promise<string> 
       return await configurationFor(deps, prices, gone);
     } catch (err) {
       if (!isRefused(err) || prices.length === 0) throw err;
-      const left: boolean[] = [];
-      for (const { stripe_price: id } of prices) left.push(await retireIfArchived(deps, id));
-      prices = tries > 1 && left.includes(true) ? await pricesOnSale(deps) : [];
+      const retired: boolean[] = [];
+      for (const { stripe_price: id } of prices) retired.push(await retireIfArchived(deps, id));
+      prices = tries > 1 && retired.includes(true) ? await pricesOnSale(deps) : [];
       if (prices.length === 0) {
         deps.log.error({ err }, "customers can't change plans: Stripe refuses the prices");
       }

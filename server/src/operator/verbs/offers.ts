@@ -34,12 +34,12 @@ const EXPIRES_DAYS = optional(
   }),
 );
 
-type Terms = InputOf<typeof OFFER_FIELDS & { expires_days: typeof EXPIRES_DAYS }>;
+type OfferTerms = InputOf<typeof OFFER_FIELDS & { expires_days: typeof EXPIRES_DAYS }>;
 
 function set(
   db: Database,
   action: Action,
-  { type, terms }: { type: Pick<Offer, 'kind' | 'period'>; terms: Terms },
+  { type, terms }: { type: Pick<Offer, 'kind' | 'period'>; terms: OfferTerms },
 ) {
   const offer = {
     ...type,

@@ -20,13 +20,13 @@ const isPossible = (until: string) =>
 /** SQL: whether the row `p` pauses its account now. */
 const IS_PAUSED = `(p.paused_until > clock_now() and ${isPossible('p.paused_until')})`;
 
-/** How long the caller of a create is paused, which the statement that admits it reads. */
+/** How long the caller of a create is paused; read by the admission. */
 export interface CallerPause {
   /** null: it is not. */
   account_paused_seconds: number | null;
 }
 
-/** SQL for that statement: {@link CallerPause}. Test keys are never paused. */
+/** SQL for the admission query: {@link CallerPause}. Test keys are never paused. */
 export const PAUSE_OF_CALLER = {
   columns: `case when caller.surface <> '${TEST_SURFACE}' and ${IS_PAUSED}
        then extract(epoch from p.paused_until - clock_now()) end::float8 as account_paused_seconds`,
@@ -52,8 +52,8 @@ const pauseRefused = query<[limit: number, exempt: string[]], { account_id: stri
 );
 
 /**
- * Pauses the accounts with as many refused tasks in the last hour, and mails their owners and the
- * operators. Operators' own accounts are left alone.
+ * Pauses the accounts that reached the limit of refused tasks in the last hour, and mails their
+ * owners and the operators. Operators' own accounts are left alone.
  * @param deps.refusalLimit 0: no account is paused
  */
 export async function pauseRefusedAccounts(deps: {

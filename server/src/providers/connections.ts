@@ -40,7 +40,7 @@ export function readConnections(
   });
 }
 
-/** Maps the provider's variables to the connection's: `FAL_API_KEY` reads `FAL_2_API_KEY`. */
+/** Maps the provider's variables to the connection's: `KIND_API_KEY` reads `NAME_API_KEY`. */
 export function environmentOf(env: Environment, { name, kind }: ProviderConnection): Environment {
   const own = prefixOf(name);
   const ofKind = prefixOf(kind);
@@ -64,7 +64,7 @@ export async function withVariablesOf<Result>(
   }
 }
 
-/** A UsageError about `FAL_API_KEY` becomes one about `FAL_2_API_KEY`. */
+/** A UsageError about `KIND_API_KEY` becomes one about `NAME_API_KEY`. */
 export function renamed({ name, kind }: ProviderConnection, error: unknown): unknown {
   if (!(error instanceof UsageError) || name === kind) return error;
   const message = error.message.replaceAll(new RegExp(`\\b${prefixOf(kind)}`, 'g'), prefixOf(name));

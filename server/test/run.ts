@@ -25,7 +25,6 @@ const ALL = [
 
 /** Files that only the long run has: they repeat what others show, or show it in other programs. */
 const ONLY_LONG = [
-  'clients/typescript/test/many-runs.test.ts',
   'console/build.test.ts',
   'console/test/{brand,credits,docs-pages,gallery,keys,operator}.test.ts',
   'console/test/{playground,public-pages,settings,shell,sign-in}.test.ts',

@@ -12,7 +12,6 @@ import {
 } from 'ai';
 import { testErrorCases } from '../../../server/test/clients/error-cases.ts';
 import { type ClientCase, openClientCase } from '../../../server/test/clients/fault-cases.ts';
-import { proveOrdersOf } from '../../../server/test/clients/orders.ts';
 import { longTest } from '../../../server/test/long.ts';
 import { imageBytes, openMediaFixture } from '../../../server/test/media/media-fixture.ts';
 import { temporaryFolder } from '../../../server/test/temporary-folder.ts';
@@ -208,7 +207,3 @@ test('each example of the README makes a video, and a whole file', async () => {
     assert.equal((await opened.report()).tasks, 1);
   }
 });
-
-longTest('with faults and kills, each order is one task, one charge and one whole file', (t) =>
-  proveOrdersOf(new URL('generate-many.ts', import.meta.url), { fixture, t }),
-);

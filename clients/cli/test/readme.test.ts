@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
-import path from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { fwSample } from '../../../console/src/samples.ts';
 import { EXITS } from '../src/failure.ts';
@@ -42,30 +41,4 @@ test('bash completes options, values and commands', async () => {
     COMP_WORDS=(fw cre) COMP_CWORD=1; _fw; echo "\${COMPREPLY[*]}"`;
   const bash = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
   assert.equal(bash.stdout, '--resolution\nprocessing completed failed\ncredits\n', bash.stderr);
-});
-
-test('fish completes the values of an option', async (t) => {
-  if (spawnSync('fish', ['--version']).error) return t.skip('fish is not installed');
-  await using machine = await openMachine({});
-  const { out } = await machine.fw('completion', 'fish');
-  const script = `${out}\ncomplete -C 'fw generate --aspect-ratio 16'`;
-  assert.match(spawnSync('fish', ['-c', script], { encoding: 'utf8' }).stdout, /^16:9\t/);
-});
-
-/** Types a command and a tab into an interactive zsh that completes by the function in $1. */
-const ZSH = `zmodload zsh/zpty
-zpty shell zsh -f -i
-zpty -w shell "PROMPT=; fpath=($1 \\$fpath); autoload -U compinit; compinit -u -D; print READY"
-zpty -r -m shell line "*READY*READY*"
-zpty -w -n shell "fw generate --aspect-ratio "$'\\t'
-zpty -r -m shell line "*(adaptive|error)*"
-print -r -- $line
-zpty -d shell`;
-
-test('zsh completes the values of an option', async (t) => {
-  if (spawnSync('zsh', ['--version']).error) return t.skip('zsh is not installed');
-  await using machine = await openMachine({});
-  await writeFile(path.join(machine.folder, '_fw'), (await machine.fw('completion', 'zsh')).out);
-  const zsh = spawnSync('zsh', ['-f', '-c', ZSH, 'zsh', machine.folder], { encoding: 'utf8' });
-  assert.match(zsh.stdout, /16:9.*adaptive/, zsh.stderr);
 });

@@ -10,7 +10,6 @@ import { fromJsonSchema, type JsonSchemaType } from '@modelcontextprotocol/serve
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
 import { testErrorCases } from '../../../server/test/clients/error-cases.ts';
-import { proveOrdersOf, VIDEOS } from '../../../server/test/clients/orders.ts';
 import { longTest } from '../../../server/test/long.ts';
 import { imageBytes, openMediaFixture } from '../../../server/test/media/media-fixture.ts';
 import { sql } from '../../../server/test/task-fixtures.ts';
@@ -263,10 +262,4 @@ testErrorCases({
       return { message: text, code, charged, retry, taskId: task_id, idempotencyKey: request_id };
     };
   },
-});
-
-longTest('with faults and kills, each order is one task, one charge and one whole file', (t) => {
-  // Each program starts a server for each few videos: a long run takes more of them.
-  const processes = VIDEOS >= 100 ? 8 : 2;
-  return proveOrdersOf(new URL('generate-many.ts', import.meta.url), { fixture, t, processes });
 });

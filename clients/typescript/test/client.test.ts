@@ -6,6 +6,7 @@ import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
+import { type Orders, proveOrders } from '../../../server/test/clients/orders.ts';
 import { createTestDatabase } from '../../../server/test/database.ts';
 import { longTest } from '../../../server/test/long.ts';
 import { imageBytes, openMediaFixture } from '../../../server/test/media/media-fixture.ts';
@@ -205,6 +206,15 @@ longTest('a wait outlives a service that is killed and started again', async () 
   const PORT = new URL(first.url).port;
   await using _second = await startServiceProcess((ports) => ({ ...ports, ...variables, PORT }));
   assert.equal((await made).status, 'completed');
+});
+
+longTest('with faults and kills, each order is one task, one charge and one whole file', (t) => {
+  const program = path.join(import.meta.dirname, 'generate-many.ts');
+  const start = ({ folder, first, last }: Orders) => ({
+    command: process.execPath,
+    args: [program, folder, `${first}`, `${last}`],
+  });
+  return proveOrders(fixture, t, [start, start]);
 });
 
 async function serve(listener: RequestListener) {

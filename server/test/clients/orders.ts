@@ -4,11 +4,9 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/api-keys.ts';
 import type { Database } from '../../src/database/database.ts';
-import { LONG } from '../long.ts';
 import { imageBytes, type MediaFixture } from '../media/media-fixture.ts';
 import { createRandom, type Random } from '../random.ts';
 import { sql } from '../task-fixtures.ts';
@@ -16,7 +14,7 @@ import { temporaryFolder } from '../temporary-folder.ts';
 import { openFaultProxy } from './fault-proxy.ts';
 
 /** How many videos are made while the network fails and the clients are killed. */
-export const VIDEOS = LONG ? 200 : 10;
+const VIDEOS = 200;
 
 /** The price of video-2.0-mini, 480p, 4 seconds. */
 const PRICE = 60;
@@ -45,22 +43,6 @@ export async function newTestKeys(
 ): Promise<string[]> {
   const made = Array.from({ length: count }, () => createKey(db, { accountId, mode: 'test' }));
   return (await Promise.all(made)).map(({ secret }) => secret);
-}
-
-/** {@link proveOrders} of a module that is called with FOLDER FIRST LAST, in several processes. */
-export function proveOrdersOf(
-  program: URL,
-  { fixture, t, processes = 2 }: { fixture: MediaFixture; t: TestContext; processes?: number },
-): Promise<void> {
-  const start = ({ folder, first, last }: Orders): Program => ({
-    command: process.execPath,
-    args: [fileURLToPath(program), folder, `${first}`, `${last}`],
-  });
-  return proveOrders(
-    fixture,
-    t,
-    Array.from({ length: processes }, () => start),
-  );
 }
 
 /**

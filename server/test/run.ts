@@ -33,7 +33,7 @@ const ONLY_LONG = [
   'server/test/docs/{guide,reference}-samples.test.ts',
   'server/test/service/{demo,processes}.test.ts',
   'server/test/crash/fencing.test.ts',
-  'server/test/faults/{restored,rolling-upgrade,two-processes,upgrade-phases}.test.ts',
+  'server/test/faults/{restored,two-processes,upgrade-phases}.test.ts',
   'server/test/repository/fallback-node.test.ts',
   'server/test/media/{ingest-limits,linked-packages}.test.ts',
 ];

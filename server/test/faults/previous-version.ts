@@ -4,13 +4,12 @@ import { mkdir, readdir, readlink, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
+import { createTestDatabase } from '../database.ts';
 import { ROOT } from '../repository/sources.ts';
-import { serviceEnvironment } from '../service/service-process.ts';
+import { serviceEnvironment, startServiceProcess } from '../service/service-process.ts';
 import { sql } from '../task-fixtures.ts';
-import { openDeployment } from './upgrade-load.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
-/** Keys that are made with the previous version: each may make 30 requests in a minute. */
-const KEYS = 20;
 const run = promisify(execFile);
 
 /** The packages of this tree, but the previous version's own workspaces. */
@@ -45,7 +44,7 @@ async function checkOut(
   return [path.join(tree, 'server/src/framewright.ts'), 'serve'];
 }
 
-/** Makes API keys with the commands of a program: its schema is not the one of this program. */
+/** Makes two API keys with the commands of a program: its schema is not the one of this program. */
 export async function makeKeys(program: string[], env: Record<string, string>): Promise<string[]> {
   const command = async (...words: string[]) => {
     const args = [program[0] ?? '', ...words, '--json'];
@@ -55,9 +54,8 @@ export async function makeKeys(program: string[], env: Record<string, string>): 
   const { account_id: id } = await command('accounts', 'create', 'ada@example.com');
   const grant = ['--kind', 'paid', '--reference', 'first'];
   await command('credits', 'grant', id, '100000', ...grant);
-  const secrets: string[] = [];
-  while (secrets.length < KEYS) secrets.push((await command('keys', 'create', id)).secret);
-  return secrets;
+  const makeKey = async () => (await command('keys', 'create', id)).secret;
+  return [await makeKey(), await makeKey()];
 }
 
 const PREVIOUS = process.env.FRAMEWRIGHT_PREVIOUS;
@@ -68,10 +66,16 @@ export const UPGRADE = {
 
 /** An empty database without a schema, and the program of the previous version. */
 export async function openUpgrade(t: TestContext) {
-  const deployment = await openDeployment(t);
-  const { database, cleanup, folder } = deployment;
+  const cleanup = new AsyncDisposableStack(); // the last first
+  t.after(() => cleanup.disposeAsync());
+  const { db, url, close } = await createTestDatabase();
+  cleanup.defer(close);
+  const { path: folder } = cleanup.use(await temporaryFolder());
+  const env = { DATABASE_URL: url, DATA_DIR: path.join(folder, 'data') };
   const previous = await checkOut(cleanup, PREVIOUS ?? '', folder);
-  await sql(database.db, 'drop schema public cascade');
-  await sql(database.db, 'create schema public');
-  return { ...deployment, previous };
+  await sql(db, 'drop schema public cascade');
+  await sql(db, 'create schema public');
+  const start = async (own: Record<string, string>, program?: string[]) =>
+    cleanup.use(await startServiceProcess({ ...env, ...own }, program));
+  return { db, env, folder, cleanup, previous, start };
 }

@@ -31,8 +31,7 @@ const FAULTS: Record<string, Fault[]> = {
 
 /** The previous version, a provider and a host of media, which a proxy stands before. */
 async function openPhases(t: TestContext) {
-  const { database, env, folder, cleanup, previous, start } = await openUpgrade(t);
-  const { db } = database;
+  const { db, env, folder, cleanup, previous, start } = await openUpgrade(t);
   const provider = cleanup.adopt(await startSimulator('ark', folder), (one) => one.kill());
   const media = cleanup.adopt(await startMediaHost(), (host) => host.close());
   const proxy = cleanup.use(await startLoadBalancer());
@@ -62,9 +61,9 @@ async function openPhases(t: TestContext) {
     startNew: (role: string) => startRole(role),
     startOld: (role: string) => startRole(role, previous),
     ids,
-    async create(prompt: string, changes = {}) {
+    async create(prompt: string, changes = {}, { url } = oldApi) {
       const body = { ...SMALLEST, ...changes, prompt };
-      const created = await client(oldApi.url, creating).create(body);
+      const created = await client(url, creating).create(body);
       assert.equal(created.status, 202, JSON.stringify(created.body));
       ids.set(prompt, created.body.id);
     },
@@ -139,6 +138,7 @@ for (const how of ['after its processes', 'beside its processes']) {
     if (apis.includes(oldApi)) await phases.startOld('worker');
     else await oldApi.kill('SIGTERM');
     await release(phases, newApi.url);
+    for (const [i, api] of apis.entries()) await phases.create(`while both serve, ${i}`, {}, api);
     const ended = await until(
       () => sql<{ prompt: string; phase: string; by: string[] }>(db, ENDED),
       (tasks) => tasks.every(({ phase }) => phase === 'completed' || phase === 'failed'),

@@ -20,7 +20,6 @@ const ALL = [
   'server/test/**/*.test.ts',
   '{console,clients,embedded-postgres,local-renderer}/**/*.test.ts',
   'server/src/**/*.test.ts',
-  'simulators/**/*.test.ts',
 ];
 
 /** Files that only the long run has: they repeat what others show, or show it in other programs. */

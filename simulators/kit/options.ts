@@ -17,7 +17,7 @@ const OPTIONS = {
 export function readOptions(name: string) {
   const about =
     'Simulates a video provider, for trials and tests only. See simulators/kit/README.md.';
-  const line = readCommandLine(name, about, OPTIONS);
+  const line = readCommandLine(`provider.ts ${name}`, about, OPTIONS);
   return {
     host: line.text('host'),
     /** 0 picks a free port. */
@@ -94,10 +94,10 @@ function usage(name: string, about: string, options: [string, Option][]): string
     const left = value === undefined ? `--${option}` : `--${option} ${value}`;
     return `  ${left.padEnd(24)}${about}${preset ? ` (${preset})` : ''}`;
   });
-  return `Usage: npx node simulators/${name}/main.ts [options]\n\n${about}\n\n${rows.join('\n')}`;
+  return `Usage: npx node simulators/${name} [options]\n\n${about}\n\n${rows.join('\n')}`;
 }
 
 function refuse(name: string, reason: string): never {
-  console.error(`${reason}. See npx node simulators/${name}/main.ts --help`);
+  console.error(`${reason}. See npx node simulators/${name} --help`);
   process.exit(USAGE_ERROR);
 }

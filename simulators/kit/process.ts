@@ -10,13 +10,13 @@ import { BaseJobSchema } from './record.ts';
 export type SimulatorProcess = Awaited<ReturnType<typeof startSimulator>>;
 
 /**
- * Starts `simulators/NAME/main.ts`.
+ * Starts `simulators/provider.ts NAME`.
  * @param args its options; by default a free port and a record in `folder`
  */
 export async function startSimulator(name: string, folder: string, args: string[] = []) {
-  const script = new URL(`../${name}/main.ts`, import.meta.url).pathname;
+  const script = new URL('../provider.ts', import.meta.url).pathname;
   const own = ['--port', '0', '--record', `${folder}/${name}.jsonl`, '--until-stdin-ends'];
-  const child = spawn(process.execPath, [script, ...own, ...args], {
+  const child = spawn(process.execPath, [script, name, ...own, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const url = await urlOf(child);

@@ -9,7 +9,7 @@ import type { BaseJob } from './record.ts';
 import type { SimulatedCall, Simulation } from './simulation.ts';
 
 /**
- * The main program of a simulator: reads the command line, prints one line with its address and
+ * Runs a simulator: reads the command line, prints one line with its address and
  * serves until a signal (or the end of standard input, if asked) ends it.
  */
 export async function runSimulator<Job extends BaseJob>(

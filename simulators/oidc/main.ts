@@ -2,7 +2,7 @@ import { readCommandLine } from '../kit/options.ts';
 import { startSimulatedOidc } from './oidc.ts';
 
 const about = 'Simulates an issuer of identities (OpenID, GitHub), for trials and tests only.';
-const line = readCommandLine('oidc', about, {
+const line = readCommandLine('oidc/main.ts', about, {
   port: { value: 'N', default: '0', about: 'its port; 0 picks a free one' },
 });
 const { url, client } = await startSimulatedOidc({ port: line.number('port') });

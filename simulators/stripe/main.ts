@@ -4,7 +4,7 @@ import { startSimulatedStripe } from './stripe.ts';
 
 const HOOK_URL = 'http://127.0.0.1:8080/webhooks/stripe';
 const about = 'Simulates Stripe. What it has sold is in memory: for trials and tests only.';
-const line = readCommandLine('stripe', about, {
+const line = readCommandLine('stripe/main.ts', about, {
   port: { value: 'N', default: '12111', about: 'its port; 0 picks a free one' },
   webhook: { value: 'URL', default: HOOK_URL, about: 'where it sends its events' },
   secret: { value: 'whsec_...', default: '', about: 'signs its events; without it, a new one' },

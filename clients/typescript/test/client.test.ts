@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { createAccount } from '../../../server/src/accounts/accounts.ts';
 import { createKey } from '../../../server/src/accounts/api-keys.ts';
@@ -209,7 +210,7 @@ longTest('a wait outlives a service that is killed and started again', async () 
 });
 
 longTest('with faults and kills, each order is one task, one charge and one whole file', (t) => {
-  const program = path.join(import.meta.dirname, 'generate-many.ts');
+  const program = fileURLToPath(new URL('generate-many.ts', import.meta.url));
   const start = ({ folder, first, last }: Orders) => ({
     command: process.execPath,
     args: [program, folder, `${first}`, `${last}`],

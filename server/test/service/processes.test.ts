@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict';
-import { cp, readdir, symlink } from 'node:fs/promises';
-import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { pathToFileURL } from 'node:url';
-import { SOURCES } from '../../../console/build.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { client, SMALLEST } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
@@ -13,45 +9,17 @@ import { until } from '../until.ts';
 import { tasksOfKey } from './end-state.ts';
 import { runOperatorCommand, type ServiceProcess, startServiceProcess } from './service-process.ts';
 
-const CONSOLE = path.join(import.meta.dirname, '../../../console');
-/** What the pages are made of beside their own files, relative to them. */
-const SHARED = SOURCES.filter((name) => name.startsWith('../'));
-
-/** Sources of the pages that no other test builds. Their packages are those of the original. */
-async function copyPages(to: string): Promise<string> {
-  const skipped = ['dist', 'node_modules', 'tsconfig.json'].map((name) => path.join(CONSOLE, name));
-  await cp(CONSOLE, to, { recursive: true, filter: (name) => !skipped.includes(name) });
-  // Also for the packing of the clients, which is beside.
-  await symlink(path.join(CONSOLE, '../node_modules'), path.join(to, '../node_modules'));
-  for (const name of SHARED) {
-    await cp(path.join(CONSOLE, name), path.join(to, name), { recursive: true });
-  }
-  return to;
-}
-
-/** Node's option to build the pages from a copy. */
-function buildsFrom(copy: string): string {
-  const build = JSON.stringify(pathToFileURL(path.join(copy, 'build.ts')).href);
-  const code = `import { registerHooks } from 'node:module';
-    registerHooks({ resolve: (name, context, next) =>
-      next(name === 'console/build.ts' ? ${build} : name, context) });`;
-  return `--import=data:text/javascript,${encodeURIComponent(code)}`;
-}
-
 // One start with two processes of the API and a worker.
 let database: TestDatabase;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let env: Record<string, string>;
-let pages: string;
 let service: ServiceProcess;
 
 before(async () => {
   database = await createTestDatabase();
   folder = await temporaryFolder();
   env = { DATABASE_URL: database.url, DATA_DIR: folder.path, PROCESSES: '2' };
-  pages = await copyPages(path.join(folder.path, 'pages'));
-  const NODE_OPTIONS = buildsFrom(pages);
-  service = await startServiceProcess({ ...env, DRAIN_SECONDS: '1', NODE_OPTIONS });
+  service = await startServiceProcess({ ...env, DRAIN_SECONDS: '1' });
   await until(
     async () => pids().size,
     (count) => count === 3,
@@ -116,25 +84,6 @@ test('the processes of one start share its port, its limits and its metrics', as
   await runOperatorCommand(env, 'keys', 'revoke', other.keyId);
   assert.deepEqual([...new Set(await statuses(8, other.secret))], [401]);
   assert.match(service.output(), /"process":"api-2".*the API is listening/);
-});
-
-test('the pages are built once, and all processes serve the same files', async () => {
-  assert.equal(service.output().match(/building the pages of the website/g)?.length, 1);
-  assert.equal((await readdir(path.join(pages, 'dist'))).length, 1);
-  const fetched = (url: string) =>
-    fetch(new URL(url, service.url), { headers: { connection: 'close' } });
-  // Connections go to the processes in turn.
-  const all = async (url: string) => {
-    const responses = await Promise.all(Array.from({ length: 4 }, () => fetched(url)));
-    assert.deepEqual([...new Set(responses.map(({ status }) => status))], [200], url);
-    const texts = new Set(await Promise.all(responses.map((response) => response.text())));
-    assert.equal(texts.size, 1, url);
-    return [...texts].join();
-  };
-  const page = await all('/');
-  const files = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)];
-  assert.ok(files.length > 1, page);
-  for (const [, file = ''] of files) await all(file);
 });
 
 test('a process that dies is started again, and the others serve meanwhile', async (t) => {

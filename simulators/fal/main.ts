@@ -1,4 +1,0 @@
-import { runSimulator } from '../kit/server.ts';
-import { simulateFal } from './fal.ts';
-
-await runSimulator('fal', simulateFal);

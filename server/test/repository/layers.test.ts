@@ -138,32 +138,6 @@ test('a workspace does not import the server by its package name', () => {
   assertNone(wrong);
 });
 
-/**
- * Drops files that import no other file that is left, or that no other file imports, until each
- * one that is left does both: these are the circles, and what connects two of them.
- */
-function filesOfCircles(imports: Map<string, string[]>): string[] {
-  const rest = new Map(imports);
-  for (let before = -1; before !== rest.size; ) {
-    before = rest.size;
-    const imported = new Set([...rest.values()].flat());
-    for (const [name, targets] of rest) {
-      if (!imported.has(name) || !targets.some((target) => rest.has(target))) rest.delete(name);
-    }
-  }
-  return [...rest.keys()];
-}
-
-test('no files import each other in a circle, tests and types included', () => {
-  const imports = new Map(sources.map((source) => [source.name, importsOf(source)]));
-  assert.deepEqual(filesOfCircles(imports), []);
-});
-
-test('the search for circles finds a circle without the files around it', () => {
-  const imports = { a: ['b'], b: ['c'], c: ['b', 'd'], d: [] };
-  assert.deepEqual(filesOfCircles(new Map(Object.entries(imports))), ['b', 'c']);
-});
-
 /** The names that a file exports by a declaration. */
 function exportsOf(text: string): string[] {
   const declared =
@@ -174,23 +148,18 @@ function exportsOf(text: string): string[] {
 /** Each room that has personal data of an account exports one. */
 const OF_EVERY_ROOM = 'eraseOf';
 
-for (const [title, files] of [
-  ['the product', product],
-  ['the test kit', sources.filter(({ name }) => name.startsWith('server/test/'))],
-] as const) {
-  test(`no two files of ${title} export the same name`, () => {
-    const owners = new Map<string, string[]>();
-    for (const { name: file, text } of files) {
-      for (const name of new Set(exportsOf(text)).difference(new Set([OF_EVERY_ROOM]))) {
-        owners.set(name, [...(owners.get(name) ?? []), file]);
-      }
+test('no two files of the product export the same name', () => {
+  const owners = new Map<string, string[]>();
+  for (const { name: file, text } of product) {
+    for (const name of new Set(exportsOf(text)).difference(new Set([OF_EVERY_ROOM]))) {
+      owners.set(name, [...(owners.get(name) ?? []), file]);
     }
-    assert.deepEqual(
-      [...owners].filter(([, exporters]) => exporters.length > 1),
-      [],
-    );
-  });
-}
+  }
+  assert.deepEqual(
+    [...owners].filter(([, exporters]) => exporters.length > 1),
+    [],
+  );
+});
 
 test('an erasure calls what each room exports to erase an account', () => {
   const exporters = product.filter(({ text }) => exportsOf(text).includes(OF_EVERY_ROOM));

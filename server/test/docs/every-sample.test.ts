@@ -25,9 +25,9 @@ const RUN_BY: Record<string, Rule[]> = {
   ],
   'server/test/service/acceptance.test.ts': [
     [/^docs\/customers\/(api|uploads|test-keys|webhooks)\.md$/, /^sh$/],
+    [/webhooks\.md$/, /^js$/],
   ],
   'server/src/webhooks/signature.test.ts': [[/webhooks\.md$/, / tab=(Node|Python)$/]],
-  'server/test/service/documented-commands.ts': [[/webhooks\.md$/, /^js$/]],
   'clients/ai-sdk/test/ai-sdk.test.ts': [[/ai-sdk\/README\.md$/, /^ts$/]],
   'server/test/docs/installs.test.ts': [
     [/test-keys\.md$/, /^yaml$/],

@@ -6,12 +6,6 @@ import path from 'node:path';
 import { after, before, beforeEach } from 'node:test';
 import { endOf, type Machine, openMachine } from '../../../clients/cli/test/fw-process.ts';
 import { connectOverHttp, connectToProgram } from '../../../clients/mcp/test/connect.ts';
-import {
-  FIRST_REQUEST,
-  fwSample,
-  pythonSample,
-  typeScriptSample,
-} from '../../../console/src/samples.ts';
 import { listenOn } from '../../../simulators/kit/http-server.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { LONG, longTest } from '../long.ts';
@@ -134,37 +128,18 @@ longTest('the quickstart: npx runs fw from the installation', async () => {
   await hasVideo(machine, 'lighthouse.mp4');
 });
 
-for (const name of ['the page of fw', 'the sample of fw on the website']) {
-  longTest(`${name}: install, login and a video`, async () => {
-    await using machine = await newMachine(false);
-    const sample = fwSample(`${service.url}/api/v1`, FIRST_REQUEST);
-    const script = name.includes('website') ? sample.replace(/^# /, '') : await block('cli', 'sh');
-    const [install = '', ...rest] = script.split('\n');
-    await shell(machine, install);
-    await writeFile(path.join(machine.folder, 'rest.sh'), rest.join('\n'));
-    const terminal = machine.inTerminal('sh -e rest.sh');
-    await terminal.shows(/API key/);
-    terminal.type(`${key}\r`);
-    await terminal.shows(/Make it\?/);
-    terminal.type('y\r');
-    assert.equal(await terminal.end, 0);
-    await hasVideo(machine);
-  });
-}
-
-longTest('the samples of the website install what they import', async () => {
-  const apiUrl = `${service.url}/api/v1`;
-  const typeScript = typeScriptSample(apiUrl, FIRST_REQUEST);
-  const python = pythonSample(apiUrl, FIRST_REQUEST);
-  await using one = await newMachine();
-  await writeFile(path.join(one.folder, 'sample.mjs'), typeScript);
-  await shell(one, `${commentOf(typeScript)[0]}\nnode sample.mjs`);
-  await hasVideo(one, 'video.mp4');
-  await using other = await newMachine();
-  await writeFile(path.join(other.folder, 'sample.py'), python);
-  const install = 'python3 -m venv venv && . venv/bin/activate';
-  await shell(other, `${install}\n${commentOf(python)[0]}\npython sample.py`);
-  await hasVideo(other, 'video.mp4');
+longTest('the page of fw: install, login and a video', async () => {
+  await using machine = await newMachine(false);
+  const [install = '', ...rest] = (await block('cli', 'sh')).split('\n');
+  await shell(machine, install);
+  await writeFile(path.join(machine.folder, 'rest.sh'), rest.join('\n'));
+  const terminal = machine.inTerminal('sh -e rest.sh');
+  await terminal.shows(/API key/);
+  terminal.type(`${key}\r`);
+  await terminal.shows(/Make it\?/);
+  terminal.type('y\r');
+  assert.equal(await terminal.end, 0);
+  await hasVideo(machine);
 });
 
 longTest('the workflow of the CI passes', async () => {

@@ -1,19 +1,29 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/api-keys.ts';
 import { grant } from '../../src/ledger/ledger.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { createTestDatabase } from '../database.ts';
+import { samplesOfPage } from '../docs/reader.ts';
 import { longTest } from '../long.ts';
+import { ROOT } from '../repository/sources.ts';
 import { realBucket } from '../storage/real-bucket.ts';
 import { simulatedBucket } from '../storage/simulated-bucket.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { countOf, makeAccounts, runSuite, serveMedia } from './acceptance-suite.ts';
-import { commandsOf, prepareFolder, runCommands } from './documented-commands.ts';
 import { type LoadBalancer, startLoadBalancer } from './load-balancer.ts';
-import { freePort, type ServiceProcess, startServiceProcess } from './service-process.ts';
+import {
+  freePort,
+  type ServiceProcess,
+  serviceEnvironment,
+  startServiceProcess,
+} from './service-process.ts';
 
 /** A service that lets clients name hosts on these ports of this machine. */
 async function startService(ports: number[]) {
@@ -30,7 +40,13 @@ async function startService(ports: number[]) {
   return { database, env, url: service.url, close };
 }
 
-/** What the commands of the pages print, in this order. */
+/** Pages for callers; their commands are typed into one shell. */
+const PAGES = ['api', 'uploads', 'test-keys', 'webhooks'];
+
+/** Ends the receiver that the last page starts. */
+const UNTIL_GENUINE = '\nuntil grep genuine received; do sleep 0.1; done; kill $!';
+
+/** What they print, in this order. */
 const PRINTED = [
   /"id":"video-2.0-fast"/,
   /"enough":true/,
@@ -86,19 +102,34 @@ describe('on a service', { concurrency: true }, () => {
 
   longTest('the commands of the pages for callers do what the pages say', async () => {
     await using folder = await temporaryFolder();
+    const fileOf = (name: string) => path.join(folder.path, name);
     const { db } = service.database;
     const accountId = await createAccount(db, 'you@localhost');
     await grant(db, { accountId, credits: 10_000, kind: 'paid', reference: 'walk' });
     const { secret: key } = await createKey(db, { accountId });
-    const walk = { ...service, folder: folder.path, key, receiverPort: receivers[1] };
-    await prepareFolder(walk);
-    const pages = ['api.md', 'uploads.md', 'test-keys.md', 'webhooks.md'];
-    const output = await runCommands(walk, await commandsOf(walk, pages), (text) =>
-      text.includes('genuine {'),
-    );
-    let rest = output;
+    const samples = PAGES.flatMap((name) => samplesOfPage(`docs/customers/${name}.md`));
+    const [genuine = '', receiver = ''] = samples
+      .filter(({ info }) => info.startsWith('js'))
+      .map(({ text }) => text);
+    await writeFile(fileOf('genuine.mjs'), genuine);
+    await writeFile(fileOf('receiver.mjs'), receiver.replace('8787', `${receivers[1]}`));
+    await symlink(path.join(ROOT, 'acceptance/media/picture.png'), fileOf('picture.png'));
+    const commands = samples
+      .flatMap(({ info, text }) => (info === 'sh' ? text : []))
+      .join('\n')
+      .replace(/^export FRAMEWRIGHT_API_KEY=.*/m, `export FRAMEWRIGHT_API_KEY=${key}`)
+      .replaceAll('http://127.0.0.1:8080', service.url)
+      .replaceAll('localhost:8787', `localhost:${receivers[1]}`)
+      .replaceAll('npx --no-install framewright', `node ${ROOT}server/src/framewright.ts`)
+      .replace('node receiver.mjs &', 'node receiver.mjs > received &');
+    const PATH = `${path.dirname(process.execPath)}:${process.env.PATH}`;
+    const { stdout } = await promisify(execFile)('sh', ['-ec', commands + UNTIL_GENUINE], {
+      cwd: folder.path,
+      env: { ...serviceEnvironment(service.env), PATH },
+    });
+    let rest = stdout;
     for (const printed of PRINTED) {
-      const [found] = printed.exec(rest) ?? assert.fail(`${printed} is not in ${output}`);
+      const [found] = printed.exec(rest) ?? assert.fail(`${printed} is not in ${stdout}`);
       rest = rest.slice(rest.indexOf(found) + found.length);
     }
   });

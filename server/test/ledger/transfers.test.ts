@@ -5,7 +5,6 @@ import { makeCustomer } from '../customer.ts';
 import { createTestDatabase } from '../database.ts';
 import type { Random } from '../random.ts';
 import {
-  type CallResult,
   createHistory,
   type LedgerHistory,
   type LedgerRequest,
@@ -92,83 +91,4 @@ test('many clients move and read credits at once: each timeline is linearizable'
     assert.ok(tally[outcome], `some calls got ${outcome}`);
   }
   assert.deepEqual(await ledgerProblems(database.db), []);
-});
-
-/** Movements of the same name that each client sends, one after the other. */
-const CALLS_AT_ONCE = 2;
-
-/** Opens an account with these paid credits, granted under this reference. */
-async function openGranted(history: LedgerHistory, credits: number, reference: number) {
-  const accountId = await open();
-  const given = { type: 'grant', accountId, kind: 'paid', credits, reference } as const;
-  assert.equal(await history.call(database.db, given), 'booked');
-  return accountId;
-}
-
-interface SentMovement {
-  movement: Movement;
-  result: CallResult;
-}
-
-/** All clients send random ones of these movements at once; then each movement is sent once more. */
-async function sendAtOnce(
-  history: LedgerHistory,
-  movements: [Movement, ...Movement[]],
-  random: Random,
-): Promise<SentMovement[]> {
-  const send = async (client: Database, own: Random): Promise<SentMovement[]> => {
-    const sent: SentMovement[] = [];
-    for (let call = 0; call < CALLS_AT_ONCE; call += 1) {
-      const movement = own.pick(movements);
-      sent.push({ movement, result: await history.call(client, movement) });
-    }
-    return sent;
-  };
-  const parallel = await Promise.all(clients.map((client) => send(client, random.fork())));
-  const sent = parallel.flat();
-  for (const movement of movements)
-    sent.push({ movement, result: await history.call(database.db, movement) });
-  return sent;
-}
-
-/** Asserts that one movement was booked; its repeats are recognised, and others are conflicts. */
-function assertOneBooked(sent: SentMovement[]): void {
-  const [booked, ...more] = sent.filter(({ result }) => result === 'booked');
-  assert.ok(booked && more.length === 0, 'exactly one movement of a name is booked');
-  for (const one of sent.filter((other) => other !== booked)) {
-    const expected: CallResult = one.movement === booked.movement ? 'repeated' : 'conflict';
-    assert.equal(one.result, expected, JSON.stringify(one.movement));
-  }
-}
-
-for (const type of ['grant', 'adjust'] as const) {
-  test(`one reference, equal and other values at once, ${type}: one is booked`, async (t) => {
-    await runRounds(t, async (random) => {
-      const history = createHistory(`${crypto.randomUUID()}-`);
-      const accountId = await openGranted(history, 1000, 1);
-      const other = await openGranted(history, 1000, 2);
-      const movement = { type, accountId, kind: 'paid', credits: 40, reference: 3 } as const;
-      const conflicts: Movement[] = [
-        { ...movement, credits: 41 },
-        { ...movement, accountId: other },
-      ];
-      if (type === 'grant') conflicts.push({ ...movement, kind: 'promotional' });
-      else conflicts.push({ ...movement, credits: -40 });
-      const sent = await sendAtOnce(history, [movement, ...conflicts], random);
-      assertOneBooked(sent);
-      await assertLinearizable(database.db, history);
-    });
-  });
-}
-
-test('an adjustment that the balance covers once: no repeat is refused', async (t) => {
-  await runRounds(t, async (random) => {
-    const history = createHistory(`${crypto.randomUUID()}-`);
-    const accountId = await openGranted(history, 50, 1);
-    const kind = 'paid';
-    const movement: Movement = { type: 'adjust', accountId, kind, credits: -40, reference: 2 };
-    const sent = await sendAtOnce(history, [movement], random);
-    assertOneBooked(sent);
-    await assertLinearizable(database.db, history);
-  });
 });

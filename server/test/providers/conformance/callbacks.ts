@@ -1,23 +1,28 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
-import {
-  type CallbackHost,
-  type ReceivedCallback,
-  startCallbackHost,
-} from '../../../../simulators/test/callback-host.ts';
+import { closeServer, listenOn } from '../../../../simulators/kit/http-server.ts';
 import type { Callback, JobSpec } from '../../../src/providers/provider.ts';
-import { jobsFor, newJobSpec, sendNow, submitAccepted, submitLost } from './attempts.ts';
+import {
+  eventually,
+  jobsFor,
+  newJobSpec,
+  sendNow,
+  submitAccepted,
+  submitLost,
+} from './attempts.ts';
 import type { PlannedFault, Suite } from './subject.ts';
 
 /** Tests of providers that call back. */
 export function callbackTests(suite: Suite): void {
-  const { host, jobSpecCallingBack, read, isSigned } = listen(suite);
+  const { arrived, jobSpecCallingBack, read, isSigned } = listen(suite);
   const plan = (fault: PlannedFault) => suite.simulator().plan({ faults: [fault] });
 
   test('a callback names the job, and is verified if the provider signs', async () => {
     const jobSpec = jobSpecCallingBack();
     const jobId = await submitAccepted(suite, jobSpec);
-    const [callback] = await host().arrived(jobSpec.attemptId, 1);
+    const [callback] = await arrived(jobSpec.attemptId, 1);
     assert.ok(callback);
     const report = { kind: 'report', jobId, verified: isSigned() };
     assert.deepEqual(await read(callback), report);
@@ -27,7 +32,7 @@ export function callbackTests(suite: Suite): void {
   test('a callback names the job of a submit whose response was lost', async () => {
     const jobSpec = jobSpecCallingBack();
     await submitLost(suite, jobSpec);
-    const [callback] = await host().arrived(jobSpec.attemptId, 1);
+    const [callback] = await arrived(jobSpec.attemptId, 1);
     assert.ok(callback);
     const [jobId] = await jobsFor(suite, jobSpec);
     const report = { kind: 'report', jobId, verified: isSigned() };
@@ -38,7 +43,7 @@ export function callbackTests(suite: Suite): void {
     await plan({ kind: 'callback_early' });
     const jobSpec = jobSpecCallingBack();
     const outcome = await suite.provider().submit(jobSpec, sendNow);
-    const [callback] = host().received(jobSpec.attemptId);
+    const [callback] = await arrived(jobSpec.attemptId, 0);
     assert.ok(callback && outcome.kind === 'accepted');
     const report = await read(callback);
     assert.equal(report.kind === 'report' && report.jobId, outcome.jobId);
@@ -48,7 +53,7 @@ export function callbackTests(suite: Suite): void {
     await plan({ kind: 'callback_forged' });
     const jobSpec = jobSpecCallingBack();
     const jobId = await submitAccepted(suite, jobSpec);
-    const received = await host().arrived(jobSpec.attemptId, 2);
+    const received = await arrived(jobSpec.attemptId, 2);
     const [forged, genuine] = await Promise.all(received.slice(0, 2).map(read));
     assert.ok(forged?.kind === 'forged' || forged?.verified === false);
     if (isSigned()) assert.equal(forged.kind, 'forged');
@@ -58,13 +63,13 @@ export function callbackTests(suite: Suite): void {
 
 /** A callback that was changed or forged does not count as the provider's. */
 export function forgeryTests(suite: Suite): void {
-  const { host, jobSpecCallingBack, read, isSigned } = listen(suite);
+  const { arrived, jobSpecCallingBack, read, isSigned } = listen(suite);
 
   test('if the provider signs, a callback that was changed or has no signature is forged', async (t) => {
     if (!isSigned()) return t.skip('it does not sign');
     const jobSpec = jobSpecCallingBack();
     await submitAccepted(suite, jobSpec);
-    const [callback] = await host().arrived(jobSpec.attemptId, 1);
+    const [callback] = await arrived(jobSpec.attemptId, 1);
     assert.ok(callback);
     const body = Buffer.from(Buffer.from(callback.body).toString().replace('{', '{ '));
     assert.equal((await read({ ...callback, body })).kind, 'forged');
@@ -88,18 +93,37 @@ export function forgeryTests(suite: Suite): void {
   });
 }
 
+/** A POST as it arrived at a callback URL. */
+interface ReceivedCallback {
+  body: Uint8Array;
+  headers: Record<string, string | undefined>;
+}
+
 /** A host for callbacks that runs as long as the suite, and job specs with callback URLs there. */
 function listen(suite: Suite) {
-  let host: CallbackHost;
-  before(async () => {
-    host = await startCallbackHost();
+  const received = new Map<string, ReceivedCallback[]>();
+  const server = createServer(async (request, response) => {
+    const id = request.url?.slice(1) ?? '';
+    const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)]);
+    const callback = { body: await buffer(request), headers: Object.fromEntries(headers) };
+    received.set(id, [...(received.get(id) ?? []), callback]);
+    response.end();
   });
-  after(() => host.close());
+  let url = '';
+  before(async () => {
+    url = await listenOn(server);
+  });
+  after(() => closeServer(server));
   return {
-    host: () => host,
+    /** The callbacks for an attempt, oldest first, once that many have arrived. */
+    arrived: (id: string, count: number) =>
+      eventually(
+        async () => received.get(id) ?? [],
+        ({ length }) => length >= count,
+      ),
     jobSpecCallingBack: (): JobSpec => {
       const jobSpec = newJobSpec();
-      return { ...jobSpec, callbackUrl: host.url(jobSpec.attemptId) };
+      return { ...jobSpec, callbackUrl: `${url}/${jobSpec.attemptId}` };
     },
     read: (callback: ReceivedCallback) => readCallback(suite, callback),
     isSigned: () => suite.of.callbacks === 'signed',

@@ -31,7 +31,7 @@ export type LedgerRequest = Movement | { type: 'read'; accountId: string };
  * its name belongs to another movement (or, for reservations and settlements, to this one, booked
  * before); insufficient: not enough credits.
  */
-export type CallResult = 'booked' | 'repeated' | 'conflict' | 'insufficient' | Balances;
+type CallResult = 'booked' | 'repeated' | 'conflict' | 'insufficient' | Balances;
 type Balances = Record<CreditKind, KindBalances>;
 
 /** A call as its client saw it. All clients share one clock, which counts the events. */

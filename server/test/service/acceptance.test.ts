@@ -109,7 +109,7 @@ describe('on a service', { concurrency: true }, () => {
     const { secret: key } = await createKey(db, { accountId });
     const samples = PAGES.flatMap((name) => samplesOfPage(`docs/customers/${name}.md`));
     const [genuine = '', receiver = ''] = samples
-      .filter(({ info }) => info.startsWith('js'))
+      .filter(({ info }) => /^js\b/.test(info))
       .map(({ text }) => text);
     await writeFile(fileOf('genuine.mjs'), genuine);
     await writeFile(fileOf('receiver.mjs'), receiver.replace('8787', `${receivers[1]}`));
@@ -126,6 +126,7 @@ describe('on a service', { concurrency: true }, () => {
     const { stdout } = await promisify(execFile)('sh', ['-ec', commands + UNTIL_GENUINE], {
       cwd: folder.path,
       env: { ...serviceEnvironment(service.env), PATH },
+      timeout: 120_000,
     });
     let rest = stdout;
     for (const printed of PRINTED) {

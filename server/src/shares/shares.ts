@@ -2,6 +2,7 @@
 // is asked at each request, so it ends with its video and its account, whatever removes them.
 
 import { joinAccount } from '../accounts/account-sql.ts';
+import { lockAccount } from '../accounts/accounts.ts';
 import {
   command,
   type Database,
@@ -45,7 +46,7 @@ const MAKE = namedStatement(
   'share_make',
   `insert into shares as s (id, account_id, task_id, shows_prompt, ends_at)
    select :id, t.account_id, t.id, :showsPrompt, clock_now() + :days::int * interval '1 day'
-   from ${MADE_VIDEOS} t
+   from ${MADE_VIDEOS} t ${joinAccount('t.account_id')} and a.disabled_at is null
    where t.id = :taskId and t.account_id = :accountId and exists (${videoOf('t.id')})
    on conflict (task_id) where ended_at is null
      do update set shows_prompt = excluded.shows_prompt, ends_at = excluded.ends_at
@@ -61,6 +62,7 @@ export function makeShare(
   wanted: { accountId: string; taskId: string; showsPrompt: boolean; days: number | null },
 ): Promise<Share | undefined> {
   return db.transaction(async (tx) => {
+    await lockAccount(tx, wanted.accountId); // closing it ends its shares
     await endPast(tx, wanted.taskId);
     const [share] = await tx.query<Share>(MAKE, MAKE.values({ ...wanted, id: newId('share') }));
     return share;
@@ -103,6 +105,12 @@ export async function sharedTaskIn(db: Queryable, text: string): Promise<string 
   const [, id] = /\/(?:s|embed)\/(\w{24})[\w-]{22}/.exec(text) ?? [];
   return id === undefined ? undefined : taskOf(db, `share_${id}`);
 }
+
+/** Ends all shares of an account that its owner closes: reopening it brings none back. */
+export const endSharesOf = command<[accountId: string], Transaction>(
+  'share_end_all',
+  'update shares set ended_at = clock_now() where account_id = $1 and ended_at is null',
+);
 
 /** The shares of an erased account: their links stop working. */
 export const eraseOf = command<[accountId: string], Transaction>(

@@ -3,6 +3,7 @@ import { disableAccount } from '../accounts/accounts.ts';
 import { beginClosing } from '../accounts/closing.ts';
 import { forgetIdleWindows } from '../accounts/rate-window.ts';
 import { type Database, statement, type Transaction } from '../database/database.ts';
+import { endSharesOf } from '../shares/shares.ts';
 import { endSessions } from './sessions.ts';
 
 const FORGET = [
@@ -19,13 +20,14 @@ export async function eraseOf(tx: Transaction, accountId: string): Promise<void>
 }
 
 /**
- * Closes an account for its owner. Signing in within the next days reopens it; after that its
- * personal data is erased.
+ * Closes an account for its owner, and ends its shares for good. Signing in within the next days
+ * reopens it; after that its personal data is erased.
  * @returns when that is; undefined if the account is already disabled, which its owner can't change
  */
 export async function closeAccount(tx: Transaction, accountId: string): Promise<Date | undefined> {
   if (!(await disableAccount(tx, accountId))) return undefined;
   await endSessions(tx, accountId);
+  await endSharesOf(tx, accountId);
   return beginClosing(tx, accountId);
 }
 

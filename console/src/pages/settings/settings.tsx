@@ -95,11 +95,11 @@ function Consequences() {
           You owe <Credits value={owed} unit />, which deletion does not settle.
         </li>
       )}
-      <li>You are signed out everywhere, and your API keys stop working.</li>
+      <li>You are signed out everywhere, your API keys stop working, and your shares end.</li>
       <li>Nothing more is bought. A plan is not renewed; one with an unpaid invoice ends.</li>
       <li>Videos that are being made are finished and charged.</li>
       <li>
-        Sign in within seven days to keep all of it. After that it is erased, and can’t be brought
+        Sign in within seven days to keep the rest. After that it is erased, and can’t be brought
         back.
       </li>
     </ul>

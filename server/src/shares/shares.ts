@@ -74,36 +74,53 @@ interface ListedShare extends Share {
   is_open: boolean;
 }
 
-/** The shares of an account, or of one of its videos, the newest first. */
-export const listShares = query<
-  [accountId: string, taskId: string | null, before: string | null, limit: number],
-  ListedShare
->(
-  'share_list',
-  `select ${COLUMNS}, t.prompt, ${IS_OPEN} and exists (${videoOf('s.task_id')}) as is_open
+const listing = (columns: string, isOwn: string) =>
+  `select ${COLUMNS}, ${columns}, ${IS_OPEN} and exists (${videoOf('s.task_id')}) as is_open
    from shares s left join ${MADE_VIDEOS} t on t.id = s.task_id
-   where s.account_id = $1 and ($2::text is null or s.task_id = $2)
+   where ${isOwn} and ($2::text is null or s.task_id = $2)
      and ($3::text is null or s.id < $3)
-   order by s.id desc limit $4`,
+   order by s.id desc limit $4`;
+
+type Page = [taskId: string | null, before: string | null, limit: number];
+
+/** The shares of an account, or of one of its videos, the newest first. */
+export const listShares = query<[accountId: string, ...Page], ListedShare>(
+  'share_list',
+  listing('t.prompt', 's.account_id = $1'),
 );
 
-/** @returns false if the account has no such share, or it has ended */
-export const endShare = whether<[id: string, accountId: string]>(
+/** The same for operators; null: of all accounts. */
+export const listAllShares = query<
+  [accountId: string | null, ...Page],
+  Omit<ListedShare, 'prompt'> & { account_id: string; ended_at: Date | null }
+>('share_list_all', listing('s.account_id, s.ended_at', '($1::text is null or s.account_id = $1)'));
+
+/**
+ * @param accountId null: an operator ends it
+ * @returns false if the account has no such share, or it has ended
+ */
+export const endShare = whether<[id: string, accountId: string | null]>(
   'share_end',
   `update shares set ended_at = clock_now()
-   where id = $1 and account_id = $2 and ended_at is null returning id`,
+   where id = $1 and ($2::text is null or account_id = $2) and ended_at is null returning id`,
 );
 
-const taskOf = queryValue<[id: string], string | undefined>(
+export const taskOfShare = queryValue<[id: string], string | undefined>(
   'share_task',
   'select task_id from shares where id = $1',
   undefined,
 );
 
-/** The task of the share, open or ended, whose link is in a text. */
-export async function sharedTaskIn(db: Queryable, text: string): Promise<string | undefined> {
+/** The share, open or ended, whose link is in a text. */
+export function shareIdIn(text: string): string | undefined {
   const [, id] = /\/(?:s|embed)\/(\w{24})[\w-]{22}/.exec(text) ?? [];
-  return id === undefined ? undefined : taskOf(db, `share_${id}`);
+  return id && `share_${id}`;
+}
+
+/** The task of that share. */
+export async function sharedTaskIn(db: Queryable, text: string): Promise<string | undefined> {
+  const id = shareIdIn(text);
+  return id === undefined ? undefined : taskOfShare(db, id);
 }
 
 /** Ends all shares of an account that its owner closes: reopening it brings none back. */

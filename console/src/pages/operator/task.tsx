@@ -24,8 +24,16 @@ function buttonsOf(task: Task) {
   const { id, phase } = task;
   const given = { id };
   if (phase === 'completed' || phase === 'failed') {
+    const share = task.shares.find(({ ended_at: ended }) => ended === null);
     return task.output_object_id === null ? null : (
-      <AskButton change={{ verb: 'objects takedown', given }}>Take the video down</AskButton>
+      <>
+        {share && (
+          <AskButton change={{ verb: 'shares end', given: { id: share.id } }}>
+            End the share
+          </AskButton>
+        )}
+        <AskButton change={{ verb: 'objects takedown', given }}>Take the video down</AskButton>
+      </>
     );
   }
   return (
@@ -50,6 +58,7 @@ function Details({ task }: { task: Task }) {
       ))}
       <TableCard title="History" caption="Transitions" rows={task.history} columns={TRANSITIONS} />
       <TableCard title="Files" rows={task.objects} columns={FILES} />
+      <TableCard title="Shares" rows={task.shares} columns={SHARES} />
       <Card title="Request">
         <pre
           role="region"
@@ -105,6 +114,16 @@ const FILES: Column<Task['objects'][number]>[] = [
   mono('File', ({ id }) => id),
   column('Role', ({ role }) => role),
   column('State', (file) => (file.taken_down_at ? 'taken down' : file.state)),
+];
+
+const SHARES: Column<Task['shares'][number]>[] = [
+  mono('Share', ({ id }) => id),
+  column('Made', ({ created_at: at }) => <DateTime at={at} />),
+  column('Ends', ({ ended_at: ended, ends_at: ends }) => {
+    const at = ended ?? ends;
+    return at === null ? 'when its owner ends it' : <DateTime at={at} />;
+  }),
+  numbers('Views', ({ views }) => views),
 ];
 
 function Attempt({ attempt }: { attempt: Attempt }) {

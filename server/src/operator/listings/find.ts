@@ -9,6 +9,7 @@ export interface FoundRow {
     | 'attempt'
     | 'file'
     | 'report'
+    | 'share'
     | 'webhook endpoint'
     | 'subscription'
     | 'Stripe customer'
@@ -17,7 +18,7 @@ export interface FoundRow {
   account_id: string | null;
   /** null if the account was erased. */
   email: string | null;
-  /** Of an attempt, a file, a report or an Idempotency-Key. */
+  /** Of an attempt, a file, a report, a share or an Idempotency-Key. */
   task_id: string | null;
 }
 
@@ -45,6 +46,7 @@ export const findExactly = query<[text: string], FoundRow>(
        where o.id = $1
      union select 'report', r.id, account_id, t.id from reports r
        left join tasks t on t.id = r.task_id where r.id = $1
+     union select 'share', id, account_id, task_id from shares where id = $1
      union select 'webhook endpoint', id, account_id, null from webhook_endpoints where id = $1
      union select 'subscription', id, account_id, null from subscriptions where id = $1
      union select 'subscription', id, account_id, null from subscriptions
@@ -57,7 +59,7 @@ export const findExactly = query<[text: string], FoundRow>(
        cross join lateral (select task_id from idempotency_keys
          where account_id = a.id and idempotency_keys.surface = surface.surface and key = $1
          limit 1) k
-       where $1 !~ '^(task|ord|acct|key|att|obj|we|req|subs)_[0-9A-Za-z]{24}$'
+       where $1 !~ '^(task|ord|acct|key|att|obj|we|req|subs|report|share)_[0-9A-Za-z]{24}$'
    ) found left join accounts owner on owner.id = account_id and owner.erased_at is null
    limit ${MAX_FOUND}`,
 );

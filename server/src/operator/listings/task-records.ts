@@ -16,13 +16,17 @@ const ATTEMPTS = `(
 const ORPHAN_JOBS = `(
      select coalesce(jsonb_agg(to_jsonb(o) - 'task_id' order by o.found_at), '[]')
      from orphan_jobs o where o.task_id = tasks.id)`;
+const SHARES = `(
+     select coalesce(jsonb_agg(
+       to_jsonb(s) - '{account_id,task_id,traffic_day,traffic_bytes}'::text[] order by s.id), '[]')
+     from shares s where s.account_id = tasks.account_id and s.task_id = tasks.id)`;
 
 const READ = statement(
   'task_records',
   `select jsonb_build_object('task', to_jsonb(tasks), 'attempts', ${ATTEMPTS},
      'history', ${HISTORY_OF_TASK},
      'objects', ${objectsOfTask('tasks.id')},
-     'orphan_jobs', ${ORPHAN_JOBS}) as record
+     'orphan_jobs', ${ORPHAN_JOBS}, 'shares', ${SHARES}) as record
    from tasks where tasks.id = $1`,
 );
 
@@ -78,6 +82,13 @@ interface TaskLists {
     taken_down_at: string | null;
   }[];
   orphan_jobs: { provider: string; job_id: string; state: string; source: string }[];
+  shares: {
+    id: string;
+    created_at: string;
+    ends_at: string | null;
+    ended_at: string | null;
+    views: number;
+  }[];
 }
 
 export type TaskDetails = TaskRow & TaskLists;
@@ -90,7 +101,7 @@ interface Records {
 export async function showTask(db: Queryable, id: string): Promise<TaskDetails> {
   const [row] = await db.query<Records>(READ, [id]);
   if (!row) throw missingTask(id);
-  const { task, attempts, orphan_jobs, history, objects } = row.record;
+  const { task, attempts, orphan_jobs, history, objects, shares } = row.record;
   return {
     ...withIsoTimes(task),
     attempts: attempts.map(({ evidence, ...attempt }) => {
@@ -99,5 +110,6 @@ export async function showTask(db: Queryable, id: string): Promise<TaskDetails> 
     orphan_jobs: orphan_jobs.map(withIsoTimes),
     history: history.map(withIsoTimes),
     objects: objects.map(withIsoTimes),
+    shares: shares.map(withIsoTimes),
   };
 }

@@ -1,3 +1,4 @@
+import { shareIdIn } from '../../shares/shares.ts';
 import { type FoundRow, findExactly } from '../listings/find.ts';
 import { text } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
@@ -8,14 +9,14 @@ export const FIND = {
       'Tell what an id, an e-mail address or an Idempotency-Key is, whose, and where the console has it',
     fields: {
       text: text(
-        'An id of a task, order, account, API key, attempt, file or webhook endpoint, or of ' +
-          'Stripe; an e-mail address; an Idempotency-Key.',
+        'An id of a task, order, account, API key, attempt, file, share or webhook endpoint, or of ' +
+          'Stripe; an e-mail address; an Idempotency-Key; the link of a share.',
         { word: 'TEXT' },
       ),
     },
     positional: ['text'],
     async run({ db }, { text: asked }) {
-      const rows = await findExactly(db, asked);
+      const rows = await findExactly(db, shareIdIn(asked) ?? asked);
       return { found: rows.map((row) => ({ ...row, page: pageOf(row) })) };
     },
   }),

@@ -18,6 +18,7 @@ export const NOUNS = {
   reconcile: async () => (await import('./reconcile.ts')).RECONCILE,
   reviews: async () => (await import('./reviews.ts')).REVIEWS,
   reports: async () => (await import('./reports.ts')).REPORTS,
+  shares: async () => (await import('./shares.ts')).SHARES,
   orphans: async () => (await import('./orphans.ts')).ORPHANS,
   objects: async () => (await import('./objects.ts')).OBJECTS,
   uploads: async () => (await import('./objects.ts')).UPLOADS,

@@ -26,10 +26,12 @@ interface TestAppOptions
   /** How uploads are received, if not as the service does. */
   uploads?: Partial<UploadDeps>;
   deliverySeconds?: number;
-  shareBytes?: number;
   /** The website, on the other dependencies of the app. The default is none. */
   site?: (deps: AppDeps) => AppDeps['site'];
 }
+
+/** What a share may send on a day. */
+export const SHARE_BYTES = 10_000;
 
 /** The address of the service in tests. */
 export const PUBLIC_URL = 'http://localhost:8080';
@@ -50,7 +52,7 @@ export async function openTestApp(options: TestAppOptions = {}) {
   const storage = options.storage ?? diskStorage(path.join(folder.path, 'objects'));
   const scratch = openScratchDirectory(path.join(folder.path, 'scratch'));
   const measurer = createMeasurer({ scratch });
-  const shares = openShares({ db, log: quiet, links, dailyBytes: options.shareBytes ?? 1e9 });
+  const shares = openShares({ db, log: quiet, links, dailyBytes: SHARE_BYTES });
   const deps: AppDeps = {
     db,
     publicUrl: () => PUBLIC_URL,

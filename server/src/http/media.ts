@@ -45,7 +45,8 @@ export function mediaRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
     const id = request.params.file.replace(/\.\w{2,4}$/, '');
     const object = await deliverable(deps, id, request.query);
     const name = `${id}.${fileEnding(object.media_type)}`;
-    return sendFile(deps, { ...object, name, etag: `"${id}"`, maxAge: 3600 }, { request, reply });
+    const headers = { etag: `"${id}"`, 'cache-control': 'private, max-age=3600' };
+    return sendFile(deps, { ...object, name, headers }, { request, reply });
   }
 }
 
@@ -53,7 +54,10 @@ interface SharedRequest {
   Params: { token: string; name: string };
 }
 
-/** GET and HEAD of a shared video and its poster. Their headers name neither object nor task. */
+/**
+ * GET and HEAD of a shared video and its poster. Their headers name neither object nor task. The
+ * service sends the bytes in each mode: a presigned link would outlive the share and its limit.
+ */
 function sharedRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
   const { shares } = deps;
   app.route<SharedRequest>({
@@ -64,34 +68,40 @@ function sharedRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
       const share = await shares?.find(token);
       const file = share?.files.find((candidate) => candidate.name === name);
       if (!share || !file) throw noSuchPath();
-      if (share.isOverLimit) {
+      const begin = (bytes: number) => {
+        if (share.begin(reply.raw, bytes)) return;
         const message = 'This video was watched too often today. It can be watched again tomorrow.';
         throw new ApiError('rate_limited', message, { retryAfterSeconds: share.seconds_left });
-      }
-      const sent = { ...file, etag: `"${share.id}"`, maxAge: PRESIGNED_SECONDS };
-      const count = (bytes: number) => shares?.count(share.id, { bytes });
-      return sendFile(deps, sent, { request, reply }, count);
+      };
+      const headers = { ...SHARED_HEADERS, etag: `"${share.id}"` };
+      const proxied = { ...deps, deliveryMode: 'proxy' } as const;
+      return sendFile(proxied, { ...file, headers, begin }, { request, reply });
     },
   });
 }
 
+/** No cache may show it after its end, no search engine, and no page of another site in a frame. */
+const SHARED_HEADERS = {
+  'cache-control': 'no-store',
+  'x-robots-tag': 'noindex',
+  'content-security-policy': "frame-ancestors 'none'",
+};
+
 interface SentFile extends Pick<StoredObject, 'id' | 'role' | 'media_type' | 'size_bytes'> {
   name: string;
-  etag: string;
-  /** How long a client may keep it, in seconds. */
-  maxAge: number;
+  headers: { etag: string; 'cache-control': string };
+  /** Called with the number of bytes before they are sent. @throws if they must not be */
+  begin?: (bytes: number) => void;
 }
 
-/** @param count is told the bytes that are sent; what a client did not take is counted back */
 async function sendFile(
   deps: MediaRouteDeps,
   file: SentFile,
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
-  count: (bytes: number) => void = () => {},
 ) {
-  const { id, size_bytes: size, etag } = file;
+  const { id, size_bytes: size } = file;
   await traceDelivery(deps.db, id, { request, reply });
-  const range = rangeOf(request.headers, { size, etag });
+  const range = rangeOf(request.headers, { size, etag: file.headers.etag });
   if (range === 'unsatisfiable') {
     reply.header('content-range', `bytes */${size}`);
     const message = `The range begins after the end: the file has ${size} bytes.`;
@@ -100,37 +110,22 @@ async function sendFile(
   const length = range ? range.last - range.first + 1 : size;
   const isGet = request.method === 'GET';
   const link = isGet ? await presigned(deps, file) : undefined;
-  if (link !== undefined) {
-    count(length);
-    return reply.redirect(link, 302);
-  }
+  if (link !== undefined) return reply.redirect(link, 302);
+  if (isGet) file.begin?.(length);
   const bytes = await fromStorage(deps, file, async () => {
     if (isGet) return deps.storage.open(id, range);
     await requireStored(deps.storage, id);
     return undefined;
   });
-  if (isGet) countSent(reply, length, count);
   reply.headers({
+    ...file.headers,
     'content-type': file.media_type,
     'content-disposition': `inline; filename="${file.name}"`,
     'content-length': length,
     'accept-ranges': 'bytes',
-    etag,
-    'cache-control': `private, max-age=${file.maxAge}`,
   });
   if (range) reply.code(206).header('content-range', `bytes ${range.first}-${range.last}/${size}`);
   return reply.send(bytes);
-}
-
-/** A browser asks for a whole video, and takes the part that is watched. */
-function countSent({ raw }: FastifyReply, length: number, count: (bytes: number) => void): void {
-  const { socket } = raw;
-  const before = socket?.bytesWritten ?? 0;
-  count(length);
-  raw.once('close', () => {
-    const sent = socket ? socket.bytesWritten - before : length;
-    if (sent < length) count(sent - length);
-  });
 }
 
 /** Short, because a presigned link can't be revoked. A download that has begun continues. */

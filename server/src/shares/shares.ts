@@ -1,6 +1,7 @@
 // The room shares/: public pages of videos, which their owners make and end. Whether a share is open
 // is asked at each request, so it ends with its video and its account, whatever removes them.
 
+import type { ServerResponse } from 'node:http';
 import { joinAccount } from '../accounts/account-sql.ts';
 import { lockAccount } from '../accounts/accounts.ts';
 import {
@@ -9,6 +10,7 @@ import {
   namedStatement,
   type Queryable,
   query,
+  queryColumn,
   queryFirst,
   queryValue,
   type Transaction,
@@ -156,6 +158,11 @@ interface Stored {
 
 const TODAY = `(clock_now() at time zone 'UTC')::date`;
 
+/** The open share `s`, its task `t`, and the stored video `v`. */
+const OPEN = `shares s join ${MADE_VIDEOS} t on t.id = s.task_id and ${IS_OPEN}
+     ${joinAccount('s.account_id')} and a.disabled_at is null
+     cross join lateral (${videoOf('t.id')}) v`;
+
 const findOpen = queryFirst<[id: string], OpenShare>(
   'share_find',
   `select s.id, case when s.shows_prompt then t.prompt end as prompt,
@@ -164,10 +171,13 @@ const findOpen = queryFirst<[id: string], OpenShare>(
      case when s.traffic_day = ${TODAY} then s.traffic_bytes else 0 end as bytes_today,
      ceil(extract(epoch from (${TODAY} + 1)::timestamp at time zone 'UTC' - clock_now()))::int
        as seconds_left
-   from shares s join ${MADE_VIDEOS} t on t.id = s.task_id
-     ${joinAccount('s.account_id')} and a.disabled_at is null
-     cross join lateral (${videoOf('t.id')}) v left join lateral (${posterOf('t.id')}) p on true
-   where s.id = $1 and ${IS_OPEN}`,
+   from ${OPEN} left join lateral (${posterOf('t.id')}) p on true
+   where s.id = $1`,
+);
+
+const openAmong = queryColumn<[ids: string[]], string>(
+  'share_open_among',
+  `select s.id from ${OPEN} where s.id = any($1)`,
 );
 
 /** The files of a share by the names in its links. */
@@ -194,9 +204,14 @@ const COUNT = namedStatement(
 );
 
 interface Traffic {
-  views?: number;
+  views: number;
   /** Negative: they were counted and not sent. */
-  bytes?: number;
+  bytes: number;
+}
+
+interface Counted extends Traffic {
+  /** Bytes that were counted and are in the database now. */
+  written: number;
 }
 
 export type Shares = ReturnType<typeof openShares>;
@@ -213,39 +228,86 @@ export function openShares(deps: {
   dailyBytes: number;
 }) {
   const { db, log, links, dailyBytes } = deps;
-  const counts = new Map<string, Required<Traffic>>();
-  const count = (id: string, { views = 0, bytes = 0 }: Traffic) => {
-    const before = counts.get(id);
-    counts.set(id, { views: views + (before?.views ?? 0), bytes: bytes + (before?.bytes ?? 0) });
+  const counts = new Map<string, Counted>();
+  const countOf = (id: string): Counted => counts.get(id) ?? { views: 0, bytes: 0, written: 0 };
+  const add = (id: string, { views = 0, bytes = 0, written = 0 }: Partial<Counted>) => {
+    const { views: seen, bytes: sent, written: before } = countOf(id);
+    counts.set(id, { views: seen + views, bytes: sent + bytes, written: before + written });
   };
-  const flush = async () => {
-    const noted = [...counts];
-    counts.clear();
+  /** `written`: of the share's count before it was read. What was written since may be missing. */
+  const isOverLimit = ({ id, bytes_today: read }: OpenShare, written: number) => {
+    const now = countOf(id);
+    return read + now.bytes + Math.max(0, now.written - written) >= dailyBytes;
+  };
+  const write = async () => {
+    const noted: (Traffic & { id: string })[] = [];
+    for (const [id, { views, bytes }] of counts) {
+      if (views === 0 && bytes === 0) counts.delete(id);
+      else noted.push({ id, views, bytes });
+    }
     if (noted.length === 0) return;
     const values = COUNT.values({
-      ids: noted.map(([id]) => id),
-      views: noted.map(([, { views }]) => views),
-      bytes: noted.map(([, { bytes }]) => bytes),
+      ids: noted.map(({ id }) => id),
+      views: noted.map(({ views }) => views),
+      bytes: noted.map(({ bytes }) => bytes),
     });
-    await db.query(COUNT, values).catch((error) => {
-      for (const [id, traffic] of noted) count(id, traffic);
-      throw error;
-    });
+    await db.query(COUNT, values);
+    for (const { id, views, bytes } of noted) {
+      add(id, { views: -views, bytes: -bytes, written: bytes });
+    }
+  };
+  let flushed = Promise.resolve();
+  const flush = () => {
+    flushed = flushed.catch(() => {}).then(write);
+    return flushed;
+  };
+  /** The responses that are being sent, with their shares. */
+  const sending = new Map<ServerResponse, string>();
+  const cutEnded = async () => {
+    if (sending.size === 0) return;
+    const open = new Set(await openAmong(db, [...new Set(sending.values())]));
+    for (const [response, id] of sending) if (!open.has(id)) response.destroy();
   };
   const following = new AbortController();
   const options = { name: 'counting the views of shares', log, signal: following.signal };
-  startInterval(COUNT_SECONDS, options, flush);
+  const runNow = startInterval(COUNT_SECONDS, options, () => flush().then(cutEnded));
   return {
     /** The open share of a token; `isOverLimit`: it has sent as much as it may on this day. */
     async find(token: string) {
       const id = links.shareOf(token);
-      const share = id === undefined ? undefined : await findOpen(db, id);
+      if (id === undefined) return undefined;
+      const { written } = countOf(id);
+      const share = await findOpen(db, id);
       if (!share) return undefined;
-      const bytes = share.bytes_today + (counts.get(share.id)?.bytes ?? 0);
-      return { ...share, files: filesOf(share), isOverLimit: bytes >= dailyBytes };
+      return {
+        ...share,
+        files: filesOf(share),
+        isOverLimit: isOverLimit(share, written),
+        /**
+         * Counts the bytes of a response that begins, less what its client does not take, and cuts
+         * it off within seconds when the share ends.
+         * @returns false if the share has sent as much as it may on this day
+         */
+        begin(response: ServerResponse, bytes: number): boolean {
+          if (isOverLimit(share, written)) return false;
+          add(id, { bytes });
+          // Until they read it, other processes send as much as this one.
+          if (countOf(id).bytes >= dailyBytes / 10) runNow();
+          sending.set(response, id);
+          const { socket } = response;
+          const before = socket?.bytesWritten ?? 0;
+          response.once('close', () => {
+            sending.delete(response);
+            const sent = socket ? socket.bytesWritten - before : bytes;
+            if (sent < bytes) add(id, { bytes: sent - bytes });
+          });
+          return true;
+        },
+      };
     },
-    count,
+    countView: (id: string) => add(id, { views: 1 }),
     flush,
+    cutEnded,
     async stop(): Promise<void> {
       following.abort();
       await flush().catch((err) => log.warn({ err }, 'the latest views of shares were lost'));

@@ -139,7 +139,7 @@ export function sharePages(app: FastifyInstance, deps: SharePagesDeps): void {
       if (share.isOverLimit) {
         return send(reply.header('retry-after', share.seconds_left), 429, TOO_OFTEN);
       }
-      if (request.method === 'GET') deps.shares?.count(share.id, { views: 1 });
+      if (request.method === 'GET') deps.shares?.countView(share.id);
       const address = `${deps.publicUrl()}/s/${token}`;
       return send(reply, 200, view.contentOf(share, deps.brand.current().name, address));
     });

@@ -4,34 +4,34 @@ import { readTaskMinutes } from '../tasks/task-minutes.ts';
 import type { CostGroup } from './listings/costs.ts';
 import { readCosts } from './verbs/costs.ts';
 
-const KEPT_MS = 60_000;
+const CACHED_MS = 60_000;
 /** The most costs that are read and shown; the CSV has all. */
 const ON_PAGE = { taskLimit: 50_000, limit: 200 };
 
 export type Overview = ReturnType<typeof openOverview>;
 
-/** The long reads of the overview. Each is kept for a minute, so that more looks cost nothing. */
+/** The slow reads of the overview, each cached for a minute. */
 export function openOverview(db: Database) {
-  const costs = kept((asked: { per: CostGroup; days: number }) =>
+  const costs = cached((asked: { per: CostGroup; days: number }) =>
     readCosts(db, { ...asked, ...ON_PAGE }),
   );
   return {
     costs,
-    sold: kept(() => soldToday(db)),
-    minutes: kept(() => readTaskMinutes(db)),
+    sold: cached(() => soldToday(db)),
+    minutes: cached(() => readTaskMinutes(db)),
   };
 }
 
-function kept<Asked extends unknown[], Result>(read: (...asked: Asked) => Promise<Result>) {
-  const known = new Map<string, Promise<Result>>();
+function cached<Asked extends unknown[], Result>(read: (...asked: Asked) => Promise<Result>) {
+  const cache = new Map<string, Promise<Result>>();
   return (...asked: Asked): Promise<Result> => {
     const key = JSON.stringify(asked);
-    const found = known.get(key);
+    const found = cache.get(key);
     if (found !== undefined) return found;
     const result = read(...asked);
-    const forget = () => known.delete(key);
-    known.set(key, result);
-    result.then(() => setTimeout(forget, KEPT_MS).unref(), forget);
+    const forget = () => cache.delete(key);
+    cache.set(key, result);
+    result.then(() => setTimeout(forget, CACHED_MS).unref(), forget);
     return result;
   };
 }

@@ -78,7 +78,7 @@ export async function openLinks(options: {
       const query = `by=${by}&expires=${expires}&signature=${signature}`;
       return { url: `${options.publicUrl()}/console/api/set-up?${query}`, signature };
     },
-    /** What only a process with the same database can say to the signature of such a link. */
+    /** The response to such a link's signature, which needs this database's secret. */
     proofOf: (signature: string): string => sign(secrets.signing(), 'set-up proof', signature),
     isProof: (proof: string, signature: string): boolean =>
       isGenuine(proof, 'set-up proof', signature),

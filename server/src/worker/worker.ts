@@ -144,7 +144,7 @@ function startSweeping(
   let early: NodeJS.Timeout | undefined;
   const sweep = async () => {
     const { due, nextSeconds } = await findDueWork(db, work.providers(), SWEEP_SECONDS);
-    for (const task of due) work.found(task);
+    for (const kind of due) work.found(kind);
     clearTimeout(early);
     if (nextSeconds === undefined || signal.aborted) return;
     const seconds = Math.max(nextSeconds, MIN_SWEEP_SECONDS);

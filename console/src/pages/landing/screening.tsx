@@ -34,7 +34,7 @@ export function Screening() {
 
 interface ScreenProps
   extends Record<'src' | 'poster' | 'label' | 'shape' | 'caption' | 'note', string> {
-  /** The video has ended since it was chosen. */
+  /** The chosen video is no longer shared. */
   onGone?: () => void;
 }
 

@@ -67,7 +67,7 @@ export const ACCOUNTS = {
     summary:
       'List where an account is signed in on the website, its passkeys and outside identities',
     ...OF_ACCOUNT,
-    run: async ({ db }, { account }) => waysIn(db, await findAccount(db, account)),
+    run: async ({ db }, { account }) => listSignIns(db, await findAccount(db, account)),
   }),
   'accounts sign-out': verb({
     summary: 'End all sessions of an account; also remove its passkeys and outside identities',
@@ -182,7 +182,7 @@ export async function enableByOperator(db: Database, action: Action, account: st
 }
 
 /** An account's sessions, and its ways to sign in besides a mailed code. */
-export async function waysIn(db: Database, accountId: string) {
+export async function listSignIns(db: Database, accountId: string) {
   return {
     sessions: await listSessions(db, accountId),
     passkeys: await listPasskeys(db, accountId),

@@ -5,7 +5,7 @@ import { sql, untilBlocked } from '../../../test/task-fixtures.ts';
 import { addPasskey, createAuthenticator } from '../../../test/website/authenticator.ts';
 import { ORIGIN, openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
 import { lockAccount } from '../../accounts/accounts.ts';
-import { signOutByOperator, waysIn } from '../../operator/verbs/accounts.ts';
+import { listSignIns, signOutByOperator } from '../../operator/verbs/accounts.ts';
 import { beginSession } from '../../sign-in/sessions.ts';
 
 const KEYS = '/console/api/keys';
@@ -167,7 +167,7 @@ test('a sign-out by an operator leaves no passkey or key that a session adds mea
   });
   assert.equal((await signedOut).removed_passkeys, 1);
   for (const refused of await Promise.all(adding)) assertError(refused, 'unauthorized');
-  const { passkeys } = await waysIn(db, accountId);
+  const { passkeys } = await listSignIns(db, accountId);
   assert.deepEqual(passkeys, []);
   const options = (await website.stranger.write('/auth/passkey/options')).body;
   const late = before.signIn(options.challenge);

@@ -18,7 +18,7 @@ import { listReviews } from '../../operator/listings/reviews.ts';
 import { selectHeld } from '../../operator/reconcile-held.ts';
 import { examine } from '../../operator/set-up/examine.ts';
 import { readInput } from '../../operator/verb/fields.ts';
-import { showAccount, waysIn } from '../../operator/verbs/accounts.ts';
+import { listSignIns, showAccount } from '../../operator/verbs/accounts.ts';
 import { COST_COLUMNS, readCosts } from '../../operator/verbs/costs.ts';
 import { listProviders, showCreates } from '../../operator/verbs/providers.ts';
 import { showRoutes } from '../../operator/verbs/routes.ts';
@@ -139,7 +139,7 @@ export const OPERATOR_ROUTES = [
       ...(await showAccount(db, accountId)),
       lots: (await readOverview(db, accountId)).lots,
       keys: await listKeys(db, accountId),
-      ...(await waysIn(db, accountId)),
+      ...(await listSignIns(db, accountId)),
       actions: await listActions(db, { target: accountId, limit: ACTIONS_SHOWN }),
     };
   }),

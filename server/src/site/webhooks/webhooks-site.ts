@@ -25,8 +25,8 @@ const BASE = '/console/api/webhooks';
 
 const QuerySchema = Type.Object({ mode: ModeSchema });
 
-/** The owner, who changes the endpoints. `by`: where the request came from, for mails. */
-function changerOf(request: FastifyRequest, { mode }: Pick<ActingOwner, 'mode'>): ActingOwner {
+/** `by`: where the request came from, for mails. */
+function ownerOf(request: FastifyRequest, { mode }: Pick<ActingOwner, 'mode'>): ActingOwner {
   const by = `the website, ${describePlace(placeOf(request))}`;
   return { accountId: sessionOf(request).accountId, mode, by };
 }
@@ -46,13 +46,13 @@ export const WEBHOOK_ROUTES = [
     query: QuerySchema,
     handle: (deps: WebhookDeps, { body, query, request, reply }) => {
       reply.code(201);
-      return makeWebhook(deps, changerOf(request, query), body);
+      return makeWebhook(deps, ownerOf(request, query), body);
     },
   }),
   siteRoute(`GET ${BASE}/:id`, {
     query: QuerySchema,
     handle: ({ db }: WebhookDeps, { params, query, request }) =>
-      readEndpoint(db, changerOf(request, query), params.id),
+      readEndpoint(db, ownerOf(request, query), params.id),
   }),
   /** The URL can't change: a new URL is a new endpoint, which needs a proof. */
   siteRoute(`PATCH ${BASE}/:id`, {
@@ -63,18 +63,18 @@ export const WEBHOOK_ROUTES = [
     }),
     query: QuerySchema,
     handle: async ({ db }: WebhookDeps, { body, params, query, request }) =>
-      updateEndpoint(db, changerOf(request, query), params.id, body),
+      updateEndpoint(db, ownerOf(request, query), params.id, body),
   }),
   siteRoute(`POST ${BASE}/:id/secret`, {
     proof: 'webhook_secret',
     query: QuerySchema,
     handle: async ({ db }: WebhookDeps, { params, query, request }) =>
-      replaceSecret(db, changerOf(request, query), params.id),
+      replaceSecret(db, ownerOf(request, query), params.id),
   }),
   siteRoute(`DELETE ${BASE}/:id`, {
     query: QuerySchema,
     handle: async ({ db }: WebhookDeps, { params, query, request, reply }) => {
-      await deleteEndpoint(db, changerOf(request, query), params.id);
+      await deleteEndpoint(db, ownerOf(request, query), params.id);
       return reply.code(204).send();
     },
   }),
@@ -87,21 +87,21 @@ export const WEBHOOK_ROUTES = [
     handle: async ({ db }: WebhookDeps, { params, query, request }) => {
       const before = query.cursor === undefined ? null : Number(query.cursor);
       const page = { endpointId: params.id, before, limit: query.limit ?? 20 };
-      const { data, next_cursor: next } = await listDeliveries(db, changerOf(request, query), page);
+      const { data, next_cursor: next } = await listDeliveries(db, ownerOf(request, query), page);
       return { items: data, next };
     },
   }),
   siteRoute(`POST ${BASE}/:id/deliveries/:eventId/send`, {
     query: QuerySchema,
     handle: async ({ db }: WebhookDeps, { params: { id, eventId }, query, request }) => {
-      await sendAgain(db, changerOf(request, query), { endpointId: id, eventId });
+      await sendAgain(db, ownerOf(request, query), { endpointId: id, eventId });
       return { event_id: eventId };
     },
   }),
   siteRoute(`POST ${BASE}/:id/test`, {
     query: QuerySchema,
     handle: async ({ db }: WebhookDeps, { params, query, request }) => {
-      return { event_id: await sendTest(db, changerOf(request, query), params.id) };
+      return { event_id: await sendTest(db, ownerOf(request, query), params.id) };
     },
   }),
 ];

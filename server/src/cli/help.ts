@@ -18,9 +18,9 @@ export function usageOf(name: string, { positional = [], fields, oneOf, reason }
       return [facts.isOptional ? `[${given}]` : given];
     }
     if (field !== oneOf.fields[0]) return [];
-    const all = oneOf.fields.flatMap((name) => {
-      const known = fields[name];
-      return known ? [givenAs(name, known)] : [];
+    const all = oneOf.fields.flatMap((option) => {
+      const known = fields[option];
+      return known ? [givenAs(option, known)] : [];
     });
     return [oneOf.isRequired ? `(${all.join(' | ')})` : `[${all.join(' | ')}]`];
   });

@@ -108,9 +108,7 @@ function refusalOfInput(task: TaskRecord, { field, entry }: RequestedInput): str
   const { inputs, ...first }: RefusedFiles = task.error_details ?? {};
   const isFirst = first.field === field && (first.entry ?? null) === entry;
   if (isFirst) return task.error_message;
-  const refused = inputs?.find(
-    (refused) => refused.field === field && (refused.index ?? null) === entry,
-  );
+  const refused = inputs?.find((input) => input.field === field && (input.index ?? null) === entry);
   return refused?.message ?? null;
 }
 

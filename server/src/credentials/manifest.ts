@@ -1,6 +1,9 @@
 /** The IPTC's terms: made by a trained model, or by another program. */
 type DigitalSource = 'trainedAlgorithmicMedia' | 'algorithmicMedia';
 
+/** A video as it is named in a manifest, whatever its container, or a poster. */
+export type Format = 'video/mp4' | 'image/webp';
+
 /** What a manifest says of a video. */
 export interface Origin {
   source: DigitalSource;
@@ -25,10 +28,10 @@ export const PARENTS = ['none', 'valid', 'invalid'] as const;
 export const PARENT = 'parent';
 
 /**
- * The definition of a manifest for a video, without the parent. If the provider had signed the video,
+ * The definition of a manifest, without the parent. If the provider had signed the video,
  * its manifest is the parent, and the first action is `opened` instead of `created`.
  */
-export function manifestOf(origin: Origin, hasParent: boolean) {
+export function manifestOf(origin: Origin, format: Format, hasParent: boolean) {
   const { source, model, at, generator: name = 'Framewright', version, promptHash } = origin;
   const ingredients = (origin.inputs ?? []).map(({ role, mediaType, sha256 }, i) => ({
     title: role.replace('_', ' '),
@@ -50,7 +53,7 @@ export function manifestOf(origin: Origin, hasParent: boolean) {
   };
   return {
     claim_generator_info: [{ name, version }],
-    format: 'video/mp4',
+    format,
     ingredients,
     assertions: [{ label: 'c2pa.actions.v2', data: { actions: [action] } }],
   };

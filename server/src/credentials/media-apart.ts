@@ -35,17 +35,20 @@ interface Made {
  */
 export function withMedia({ bytes, claim: old, placeholder }: Made, source: Box[]) {
   const made = [...boxesOf(inMemory(bytes))];
+  const signatureAt = placeOf(placeholder, bytes);
+  const sign = (signature: Buffer) => void signature.copy(bytes, signatureAt);
   const media = source.filter(isMedia);
+  if (media.length === 0) return { boxes: made, claim: old, sign };
   const boxes = made.map((box) => (isMedia(box) ? (media.shift() ?? box) : box));
   const hashAt = placeOf(hashOf(made), bytes);
   const assertion = superboxAround(hashAt, bytes);
   const claim = Buffer.from(old);
   const assertionHashAt = placeOf(hash('sha256', assertion, 'buffer'), claim);
-  const [claimAt, signatureAt] = [placeOf(old, bytes), placeOf(placeholder, bytes)];
+  const claimAt = placeOf(old, bytes);
   hashOf(boxes).copy(bytes, hashAt);
   hash('sha256', assertion, 'buffer').copy(claim, assertionHashAt);
   claim.copy(bytes, claimAt);
-  return { boxes, claim, sign: (signature: Buffer) => void signature.copy(bytes, signatureAt) };
+  return { boxes, claim, sign };
 }
 
 /** @throws Error unless it is there once */

@@ -6,18 +6,18 @@ import { writeStream } from '../kernel/scratch-directory.ts';
 import { openByteSource } from '../media/byte-source.ts';
 import { boxesOf, bytesOf, isManifest } from './bmff.ts';
 import { FileBlob, loadC2pa, settings } from './c2pa.ts';
-import { manifestOf, type Origin, PARENT, type Parent } from './manifest.ts';
+import { type Format, manifestOf, type Origin, PARENT, type Parent } from './manifest.ts';
 import { withMedia, withoutMedia } from './media-apart.ts';
 
 /** The first input for a file; the second one is the signature of the claim that came back. */
 export interface SignRequest {
   path: string;
+  format: Format;
   origin: Origin;
   algorithm: string;
   reserveBytes: number;
 }
 
-const FORMAT = 'video/mp4';
 const { WasmBuilder } = await loadC2pa();
 
 let continues = async (_signature: Buffer): Promise<object> => {
@@ -51,17 +51,19 @@ interface Ingredient {
 }
 
 /** @returns the claim to be signed */
-async function begin({ path, origin, algorithm, reserveBytes }: SignRequest): Promise<object> {
+async function begin(request: SignRequest): Promise<object> {
+  const { path, format, origin, algorithm, reserveBytes } = request;
   const file = openByteSource(path);
   const boxes = [...boxesOf(file)];
   const hasParent = boxes.some(isManifest);
-  const builder = WasmBuilder.fromJson(JSON.stringify(manifestOf(origin, hasParent)), settings());
+  const definition = JSON.stringify(manifestOf(origin, format, hasParent));
+  const builder = WasmBuilder.fromJson(definition, settings());
   let parent: Parent = 'none';
   if (hasParent) {
-    const ingredient = JSON.stringify({ relationship: 'parentOf', label: PARENT, format: FORMAT });
+    const ingredient = JSON.stringify({ relationship: 'parentOf', label: PARENT, format });
     // One that can't even be read is named without its manifest.
     await builder
-      .addIngredientFromBlob(ingredient, FORMAT, new FileBlob(file))
+      .addIngredientFromBlob(ingredient, format, new FileBlob(file))
       .catch(() => builder.addIngredient(ingredient));
     parent = parentOf(builder.getDefinition());
   }
@@ -72,7 +74,7 @@ async function begin({ path, origin, algorithm, reserveBytes }: SignRequest): Pr
     return new Uint8Array(placeholder);
   };
   const signer = { alg: algorithm, reserveSize: reserveBytes, sign };
-  const made = await builder.sign(signer, [], FORMAT, new FileBlob(withoutMedia(boxes)));
+  const made = await builder.sign(signer, [], format, new FileBlob(withoutMedia(boxes)));
   builder.free();
   const signed = withMedia(
     { bytes: Buffer.from(made.buffer, made.byteOffset, made.length), claim, placeholder },

@@ -12,7 +12,7 @@ import { report, secondsSince } from '../telemetry/reports.ts';
 import { inSpan } from '../telemetry/tracing.ts';
 import type { SigningCertificate } from './certificate.ts';
 import { coseSign, reservedBytes } from './cose.ts';
-import { type Origin, PARENTS } from './manifest.ts';
+import { type Format, type Origin, PARENTS } from './manifest.ts';
 import type { SignRequest } from './sign-file.ts';
 
 /** How many files are signed at a time. */
@@ -63,19 +63,21 @@ export function createSigner(deps: {
   const children = createFileChildren({ scratch: deps.scratch, programFor });
   const turns = createFairSemaphore(CONCURRENCY);
   let stampsFrom = 0;
-  const signNow = async (file: VideoFile, origin: Origin): Promise<Signing> => {
+  const signNow = async (file: GivenFile, origin: Origin): Promise<Signing> => {
+    const { format = 'video/mp4' } = file;
+    const isStamping = deps.stamp !== undefined && format === 'video/mp4';
     const certificate = deps.certificate();
     if (certificate.expiresAt.getTime() <= Date.parse(origin.at)) {
       throw new Error('the certificate of the Content Credentials has expired');
     }
     const { algorithm } = certificate;
-    const reserveBytes = reservedBytes(certificate, deps.stamp !== undefined);
+    const reserveBytes = reservedBytes(certificate, isStamping);
     let isStamped = false;
     // A video without a time stamp is better than none. An authority that fails is left alone for
     // three times as long as that took, so that one which hangs holds up few videos.
     const stamp = async (signed: Buffer) => {
       const askedAt = performance.now();
-      if (askedAt < stampsFrom) return undefined;
+      if (!isStamping || askedAt < stampsFrom) return undefined;
       const token = await deps.stamp?.(signed).catch(() => {
         stampsFrom = performance.now() + 3 * (performance.now() - askedAt);
         return undefined;
@@ -83,7 +85,7 @@ export function createSigner(deps: {
       isStamped = token !== undefined;
       return token;
     };
-    const request = { origin, algorithm, reserveBytes } satisfies Omit<SignRequest, 'path'>;
+    const request = { format, origin, algorithm, reserveBytes } satisfies Omit<SignRequest, 'path'>;
     let result: Static<typeof Result> | undefined;
     const outcome = await children.run(file, {
       ...LIMITS,
@@ -106,19 +108,21 @@ export function createSigner(deps: {
     prepare: children.prepare,
     close: children.close,
     /**
-     * Writes a signed copy of a video to `file.signedPath`.
+     * Writes a signed copy of a video or its poster to `file.signedPath`.
      * @throws for failures of the service; they may pass
      */
-    sign: (file: VideoFile, origin: Origin): Promise<Signing> =>
-      observed(deps.stamp !== undefined, () =>
-        turns.run(file.source, undefined, () => signNow(file, origin)),
-      ),
+    sign(file: GivenFile, origin: Origin): Promise<Signing> {
+      const sign = () => turns.run(file.source, undefined, () => signNow(file, origin));
+      return file.format === 'image/webp' ? sign() : observed(deps.stamp !== undefined, sign);
+    },
   };
 }
 
-interface VideoFile {
+interface GivenFile {
   path: string;
   signedPath: string;
+  /** A poster gets no time stamp; `video/mp4` when not given. */
+  format?: Format;
   /** Who made it: the name of a connection. Different sources never share a child. */
   source: string;
 }

@@ -3,6 +3,7 @@ import type { Origin, Parent } from '../credentials/manifest.ts';
 import type { Signer } from '../credentials/signer.ts';
 import { VERSION } from '../kernel/version.ts';
 import type { Provider } from '../providers/provider.ts';
+import type { OutputFile } from '../storage/outputs.ts';
 import type { Credentials, Task } from '../tasks/task.ts';
 import { report } from '../telemetry/reports.ts';
 import { recheckDelaySeconds } from './generate.ts';
@@ -52,9 +53,8 @@ export async function addCredentials(
 ): Promise<Output & { credentials: Credentials }> {
   const unsigned = (credentials: Credentials) => ({ ...output, credentials });
   if (!deps.credentials) return unsigned({ kind: 'unsigned', why: 'off' });
-  const { signer, generator } = deps.credentials;
-  const said = originOf(deps, task, deps.credentials);
-  const origin = generator ? { ...said, generator: generator() } : said;
+  const { signer } = deps.credentials;
+  const origin = originOf(deps, task, deps.credentials);
   try {
     const file = { path: output.filePath, signedPath, source: task.provider };
     const signing = await signer.sign(file, origin);
@@ -70,6 +70,25 @@ export async function addCredentials(
   }
 }
 
+/** Signs the poster of a signed video. It is stored without a signature if that fails. */
+export async function signPoster(
+  deps: Deps,
+  task: Task,
+  { poster, signedPath, video }: { poster: OutputFile; signedPath: string; video: Credentials },
+): Promise<OutputFile> {
+  if (!deps.credentials || video.kind !== 'signed') return poster;
+  const file = {
+    path: poster.filePath,
+    signedPath,
+    source: task.provider,
+    format: 'image/webp',
+  } as const;
+  const origin = originOf(deps, task, deps.credentials);
+  const signing = await deps.credentials.signer.sign(file, origin).catch(() => undefined);
+  if (signing?.kind !== 'signed') return poster;
+  return { ...poster, filePath: signedPath, sizeBytes: signing.sizeBytes };
+}
+
 /** Counts from the acceptance, since a job may end long before its end is noticed. */
 function afterFailure(deps: Deps, task: Task): 'retry' | 'hold' | 'store' {
   const safeSeconds = deps.providerOf(task).capabilities.outputLifeSeconds / 2;
@@ -83,7 +102,7 @@ function afterFailure(deps: Deps, task: Task): 'retry' | 'hold' | 'store' {
 function originOf(
   deps: Deps,
   task: Task,
-  { namesPrompt, namesInputs }: Pick<CredentialsDeps, 'namesPrompt' | 'namesInputs'>,
+  { namesPrompt, namesInputs, generator }: CredentialsDeps,
 ): Origin {
   const { drawsPatterns } = deps.providerOf(task).capabilities;
   const { model, prompt } = task.request;
@@ -92,6 +111,7 @@ function originOf(
     model,
     at: new Date(task.now_seconds * 1000).toISOString(),
     version: VERSION,
+    ...(generator && { generator: generator() }),
     promptHash: namesPrompt ? hash('sha256', prompt) : null,
     // Without a digest: copied before they were to be named.
     ...(namesInputs && {

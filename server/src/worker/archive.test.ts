@@ -228,6 +228,29 @@ test('hashes of frames are stored with an output, but not those of patterns', as
   }
 });
 
+test('a poster is signed if its video is, and stored in any case', async () => {
+  const signing = signerWhich('signs');
+  const videosOnly: CredentialsDeps['signer'] = {
+    ...signing.signer,
+    async sign(file, origin) {
+      if (file.format === 'image/webp') throw new Error('no child could be started');
+      return signing.signer.sign(file, origin);
+    },
+  };
+  for (const [credentials, expected] of [
+    [signing, 'a poster, signed'],
+    [signerWhich('refuses'), 'a poster'],
+    [{ ...signing, signer: videosOnly }, 'a poster'],
+  ] as const) {
+    const deps = archiveDeps({ credentials, poster: Buffer.from('a poster') });
+    const task = await makeArchivingTask();
+    await archive(deps, task);
+    const poster = (await statesOf(task)).find(({ mediaType }) => mediaType === 'image/webp');
+    assert.equal(await text(await deps.storage.open(poster?.id ?? '')), expected);
+    assert.equal(await deps.storage.sizeOf(poster?.id ?? ''), expected.length);
+  }
+});
+
 test('what can not be signed is stored as it is, with a mark', async () => {
   for (const [credentials, why] of [
     [undefined, 'off'],

@@ -30,7 +30,7 @@ import {
   superseded,
 } from '../tasks/transitions.ts';
 import { report, secondsSince } from '../telemetry/reports.ts';
-import { addCredentials, type CredentialsDeps, NotSigned } from './add-credentials.ts';
+import { addCredentials, type CredentialsDeps, NotSigned, signPoster } from './add-credentials.ts';
 import { recheckDelaySeconds } from './generate.ts';
 
 export interface ArchiveDeps {
@@ -96,7 +96,13 @@ async function archiveFiles(
   const sourceSha256 = fetched.sha256;
   const found = { sourceSha256, frameHashes, mediaType };
   const video = { ...file, ...found, role: 'output', isPrepared } as const;
-  const drawn = poster && (await writePoster(newPath('poster'), poster));
+  const drawn =
+    poster &&
+    (await signPoster(deps, task, {
+      poster: await writePoster(newPath('poster'), poster),
+      signedPath: newPath('signed-poster'),
+      video: credentials,
+    }));
   return withOutputs(deps, task.id, drawn ? [video, drawn] : [video], async (put, isBlocked) => {
     // Many customers get the same test video.
     if (isBlocked && !provider.capabilities.repeatsOutputs) throw new OutputBlocked();

@@ -135,8 +135,9 @@ root, *files = sys.argv[1:]
 trust = c2pa.Settings.from_json(json.dumps({"trust": {"user_anchors": open(root).read()}}))
 for context in (None, c2pa.Context(trust)):
     for file in files:
+        kind = "image/webp" if file.endswith("webp") else "video/mp4"
         with open(file, "rb") as stream:
-            report = json.loads(c2pa.Reader("video/mp4", stream, context=context).json())
+            report = json.loads(c2pa.Reader(kind, stream, context=context).json())
         active = report["manifests"][report["active_manifest"]]
         actions = next(a["data"]["actions"] for a in active["assertions"] if "actions" in a["label"])
         used = [i["relationship"] for i in active.get("ingredients", [])]
@@ -199,14 +200,18 @@ test('an independent reader finds every signed video valid, and trusted by its r
   await sign('signed-0', 'signed-twice', [input]);
   await makeLargeVideo(fileOf('large'), 300 * 2 ** 20);
   await sign('large', 'signed-large');
+  await writeFile(fileOf('poster'), await imageBytes('webp', 320, 180));
+  const poster = { path: fileOf('poster'), signedPath: fileOf('signed.webp'), source: 'x' };
+  await signer.sign({ ...poster, format: 'image/webp' }, { ...origin, promptHash: null });
   await writeFile(fileOf('flipped'), withFlippedBit(await readFile(fileOf('signed-0'))));
   await signer.close();
   const [{ chain = '' } = {}] = await allCertificates(db);
   await writeFile(fileOf('root.pem'), String(certificatesIn(chain)[1]));
   await using python = await openVirtualEnvironment(['c2pa-python==0.38.1']);
-  const files = [...names, 'signed-twice', 'flipped'];
+  const files = ['signed.webp', ...names, 'signed-twice', 'flipped'];
   const report = await python.run('python', ['-c', READER, ...['root.pem', ...files].map(fileOf)]);
   const said = (state: string) => [
+    `${state} c2pa.created [] False`,
     `${state} c2pa.created [] False`,
     `${state} c2pa.created ['inputTo'] False`,
     `${state} c2pa.created ['inputTo', 'inputTo'] False`,

@@ -41,7 +41,7 @@ function tasksOf(accountId: string) {
 
 test('a picture is uploaded, a video is made from it, and it plays, also after a reload', async () => {
   const { page, accountId } = await signedIn(100, 40);
-  await paste(page, 'notes.png'); // it switches to the mode for frames
+  await paste(page, ['notes.png']); // it switches to the mode for frames
   await page.getByRole('alert').getByText('not a still JPEG').waitFor();
   const file = page.locator('input[type=file]').first();
   const picture = (name: string, buffer: Buffer) =>
@@ -72,6 +72,12 @@ test('a picture is uploaded, a video is made from it, and it plays, also after a
   await page.locator('header').getByText('80', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Continue from its last frame' }).click();
   await page.getByText(`${task?.id}-last-frame.png`).waitFor();
+  await page.getByRole('button', { name: 'Your uploads and videos' }).press('Enter');
+  const picker = page.getByRole('dialog', { name: 'Last frame' });
+  await picker.getByRole('button', { name: /It begins/ }).waitFor();
+  await expectNoViolations(page);
+  await picker.getByRole('button', { name: /It begins/ }).press('Enter');
+  await page.getByText(`${task?.id}-last-frame.png`).nth(1).waitFor();
   await page.getByRole('button', { name: 'Use as a reference' }).click();
   await page.getByLabel('Seconds, as measured').waitFor();
   await page.getByRole('button', { name: 'Use its request' }).click();
@@ -115,14 +121,53 @@ test('a request whose response was lost is sent again with its key, and paid onc
   assert.equal(await page.getByLabel('Prompt').inputValue(), '', 'the request of another account');
 });
 
-/** Pastes a file with a wrong content into the page. */
-function paste(page: Page, name: string): Promise<void> {
-  return page.evaluate((fileName) => {
-    const clipboardData = new DataTransfer();
-    clipboardData.items.add(new File(['no picture'], fileName, { type: 'image/png' }));
-    document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
-  }, name);
+/** Pastes files into the page, by default one with a wrong content. */
+function paste(page: Page, names: string[], content = 'no picture'): Promise<void> {
+  return page.evaluate(
+    ([base64, ...fileNames]) => {
+      const clipboardData = new DataTransfer();
+      const bytes = Uint8Array.from(atob(base64 ?? ''), (one) => one.charCodeAt(0));
+      for (const name of fileNames) {
+        clipboardData.items.add(new File([bytes], name, { type: 'image/png' }));
+      }
+      document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
+    },
+    [Buffer.from(content, 'latin1').toString('base64'), ...names],
+  );
 }
+
+test('several files are taken together, and a preset and the own uploads fill the form again', async () => {
+  const { page } = await signedIn(1000);
+  const picture = (await imageBytes('png', 96, 54)).toString('latin1');
+  await fillIn(page, 'From one to the other');
+  await paste(page, ['one.png', 'two.png', 'three.png'], picture);
+  await page.getByText('There is no room for a file.').waitFor();
+  const taken = page.getByText('96 × 54', { exact: false });
+  await taken.nth(1).waitFor();
+  const presets = page.getByRole('button', { name: 'Presets' });
+  await presets.press('Enter');
+  await page.getByLabel('Save the form as').fill('Morph / 2');
+  await page.getByLabel('Save the form as').press('Enter');
+  await page.getByText('The preset is saved.').waitFor();
+  await page.getByRole('button', { name: 'Remove: First frame' }).click();
+  await page.getByText('References', { exact: true }).click();
+  await paste(page, ['one.png', 'two.png', 'three.png'], picture);
+  await taken.nth(2).waitFor();
+  await page.getByRole('button', { name: 'Your uploads and videos' }).first().press('Enter');
+  const picker = page.getByRole('dialog', { name: 'Reference image' });
+  await picker.getByRole('button', { name: '96 × 54' }).nth(4).press('Enter');
+  await taken.nth(3).waitFor();
+  await presets.press('Enter');
+  const dialog = page.getByRole('dialog', { name: 'Presets' });
+  await dialog.getByRole('button', { name: 'Use Morph / 2' }).waitFor();
+  await expectNoViolations(page);
+  await dialog.getByRole('button', { name: 'Use Morph / 2' }).press('Enter');
+  await page.getByRole('button', { name: 'Remove: Last frame (optional)' }).waitFor();
+  assert.equal(await taken.count(), 2);
+  await presets.press('Enter');
+  await dialog.getByRole('button', { name: 'Delete Morph / 2' }).press('Enter');
+  await dialog.getByText('Morph / 2').waitFor({ state: 'detached' });
+});
 
 test('variations are priced together, and each is sent once with its own key, or none is', async () => {
   const { page, accountId } = await signedIn(3 * CHEAPEST);

@@ -110,13 +110,14 @@ export const GenerationBodySchema = Type.Object(
   },
 );
 
-type Body = Static<typeof GenerationBodySchema>;
+export type GenerationBody = Static<typeof GenerationBodySchema>;
 type Undefaulted = 'image_url' | 'end_image_url' | 'reference_video_durations' | 'seed';
 
 /** A valid request, with its defaults filled in. */
-export type GenerationRequest = Required<Omit<Body, Undefaulted>> & Pick<Body, Undefaulted>;
+export type GenerationRequest = Required<Omit<GenerationBody, Undefaulted>> &
+  Pick<GenerationBody, Undefaulted>;
 
-export type RequestField = keyof Body;
+export type RequestField = keyof GenerationBody;
 
 function refuse(
   field: RequestField,

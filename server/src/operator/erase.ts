@@ -8,6 +8,7 @@ import {
 } from '../accounts/closing.ts';
 import { eraseOf as eraseTasks } from '../attempts/erase.ts';
 import { eraseOf as eraseBilling, wakePayments } from '../billing/payment-pages.ts';
+import { eraseOf as erasePresets } from '../catalog/presets.ts';
 import type { Database, Transaction } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
@@ -35,6 +36,7 @@ const ROOMS = [
   eraseUploadFacts,
   eraseVerdicts,
   eraseShares,
+  erasePresets,
   eraseTasks,
 ];
 

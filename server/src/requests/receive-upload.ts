@@ -184,6 +184,10 @@ export async function shownUpload(
 ): Promise<UploadView> {
   const upload = await readUpload(db, named);
   if (!upload) throw noUpload();
+  return uploadView(upload, urlOf);
+}
+
+export function uploadView(upload: Upload, urlOf: (id: string) => string): UploadView {
   const { now_seconds: _now, expires_at: expires, ...facts } = upload;
   return { url: urlOf(facts.id), ...facts, expires_at: expires.toISOString() };
 }

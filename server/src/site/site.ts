@@ -27,6 +27,7 @@ import { OPERATOR_ROUTES } from './operator/operator-routes.ts';
 import { visitSetUp } from './operator/set-up-visit.ts';
 import type { VerbReads } from './operator/verb-routes.ts';
 import { GENERATION_ROUTES, type GenerationDeps } from './playground/generations.ts';
+import { PRESET_ROUTES } from './playground/presets.ts';
 import { PRICE_ROUTES } from './playground/prices.ts';
 import { createSiteUpload, type SiteUploadDeps, UPLOAD_ROUTES } from './playground/uploads.ts';
 import { postReport } from './report.ts';
@@ -76,6 +77,7 @@ const ROUTES = [
   ...USAGE_ROUTES,
   ...GENERATION_ROUTES,
   ...PRICE_ROUTES,
+  ...PRESET_ROUTES,
   ...UPLOAD_ROUTES,
   ...CREDIT_ROUTES,
   ...ORDER_ROUTES,

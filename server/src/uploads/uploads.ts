@@ -12,6 +12,7 @@ import {
   command,
   type Database,
   type Queryable,
+  query,
   queryColumn,
   statement,
   type Transaction,
@@ -116,6 +117,15 @@ const READ = statement(
    where u.object_id = any($1) and u.account_id = $2`,
 );
 
+const MAX_LISTED = 100;
+
+/** The account's usable uploads, the newest first, at most 100. */
+export const usableUploads = query<[accountId: string], Upload>(
+  'upload_list',
+  `select ${COLUMNS} from uploads u join ${USABLE_UPLOADS} o on o.id = u.object_id
+   where u.account_id = $1 order by u.created_at desc limit ${MAX_LISTED}`,
+);
+
 interface Named {
   accountId: string;
   ids: string[];
@@ -131,11 +141,11 @@ export async function readUpload(
 
 async function byId(
   db: Queryable,
-  query: typeof READ,
+  read: typeof READ,
   { accountId, ids }: Named,
 ): Promise<Map<string, Upload>> {
   if (ids.length === 0) return new Map();
-  const rows = await db.query<Upload>(query, [[...new Set(ids)].sort(), accountId]);
+  const rows = await db.query<Upload>(read, [[...new Set(ids)].sort(), accountId]);
   return new Map(rows.map((upload) => [upload.id, upload]));
 }
 

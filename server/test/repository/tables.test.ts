@@ -8,7 +8,7 @@ import { product } from './sources.ts';
 const OWNERS = {
   database: 'database_marks migrations recoveries',
   brand: 'brand',
-  catalog: 'model_files model_prices models',
+  catalog: 'model_files model_prices models presets',
   credentials: 'signing_certificates',
   ledger: 'ledger_balances ledger_lot_movements ledger_lots ledger_transfers',
   storage: 'blocked_digests delivery_secrets frame_hashes stored_objects',

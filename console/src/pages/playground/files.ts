@@ -21,21 +21,32 @@ export function useFiles(form: Form, rules: Rules, change: Change) {
     change((before) => {
       return { ...before, media: { ...before.media, [field]: next(before.media[field]) } };
     });
-  /** Uploads a file into a field, for which it switches the mode. */
-  const upload = (file: File, field: MediaField) => {
-    const mode = modeOf(field, rules);
+  /** Uploads files into fields, for which it switches the mode. */
+  const upload = (files: Placed[], isSeen = false) => {
+    const [first] = files;
+    const mode = first && modeOf(first.field, rules);
+    if (mode === undefined) return;
     if (!offersOf(form, rules).mode.includes(mode)) {
       return toast('This model makes no videos from such a file.', 'bad');
     }
     change((before) => ({ ...before, mode }));
-    toast('The file is added to the form.');
-    const onChange = (medium: Medium) => onMedia(field, (before) => withMedium(before, medium));
-    void addUpload(file, { maxBytes: rules.prices.limits.upload_bytes, onChange });
+    const { length } = files;
+    if (!isSeen)
+      toast(length === 1 ? 'The file is added to the form.' : `${length} files are added.`);
+    for (const { file, field } of files) {
+      const onChange = (medium: Medium) => {
+        onMedia(field, (before) => withMedium(before, medium));
+        if (medium.error !== undefined && length > 1) toast(medium.error, 'bad');
+      };
+      void addUpload(file, { maxBytes: rules.prices.limits.upload_bytes, onChange });
+    }
   };
-  const add = (file: File, field: MediaField) => {
-    const isFull = form.media[field].length >= (rules.schema.properties[field]?.maxItems ?? 1);
-    if (isFull) return toast('There is no room for another file: remove one first.', 'bad');
-    upload(file, field);
+  /** Adds as many files as there is room for. @param field the slot that got them, if one did */
+  const add = (files: File[], field?: MediaField) => {
+    const placed = placedIn(files, { form, rules, field });
+    const left = files.length - placed.length;
+    if (left > 0) toast(`There is no room for ${left === 1 ? 'a file' : `${left} files`}.`, 'bad');
+    upload(placed, field !== undefined);
   };
   useEffect(() => void describeUploads(form, onMedia), []);
   useListener(['dragover', 'drop', 'paste'], (event) => {
@@ -43,8 +54,7 @@ export function useFiles(form: Form, rules: Rules, change: Change) {
     const { types, files } = transferOf(event) ?? {};
     if (!types?.includes('Files')) return;
     event.preventDefault();
-    const [file] = files ?? [];
-    if (file) add(file, fieldFor(file, form));
+    add([...(files ?? [])]);
   });
   return {
     onMedia,
@@ -57,7 +67,7 @@ export function useFiles(form: Form, rules: Rules, change: Change) {
     /** Replaces the file of a field that has one. */
     replace(file: File, field: MediaField) {
       onMedia(field, () => []);
-      upload(file, field);
+      upload([{ file, field }]);
     },
   };
 }
@@ -72,11 +82,44 @@ function modeOf(field: MediaField, { prices }: Rules): string {
   return modes.find(([, { accepts }]) => accepts.includes(field))?.[0] ?? '';
 }
 
-/** Where a file goes that was dropped beside the slots. */
-function fieldFor({ type }: File, { mode, media }: Form): MediaField {
-  if (type.startsWith('video/')) return 'reference_video_urls';
-  if (mode === 'media-to-video') return 'reference_image_urls';
-  return media.image_url.length === 0 ? 'image_url' : 'end_image_url';
+interface Placed {
+  file: File;
+  field: MediaField;
+}
+
+interface Place {
+  form: Form;
+  rules: Rules;
+  field: MediaField | undefined;
+}
+
+/** Where each of these files goes; leaves out those without room. */
+function placedIn(files: File[], { form, rules, field }: Place): Placed[] {
+  const count = (name: MediaField) =>
+    form.media[name].filter(({ url, progress }) => url !== '' || progress).length;
+  const most = (name: MediaField) => rules.schema.properties[name]?.maxItems ?? 1;
+  const rooms = new Map(MEDIA_FIELDS.map((name) => [name, most(name) - count(name)]));
+  const isOfReferences = form.mode === 'media-to-video' || files.some(isVideo);
+  return files.flatMap((file) => {
+    const found = fieldsFor(file, field, isOfReferences).find((name) => (rooms.get(name) ?? 0) > 0);
+    if (!found) return [];
+    rooms.set(found, (rooms.get(found) ?? 0) - 1);
+    return [{ file, field: found }];
+  });
+}
+
+const isVideo = ({ type }: File) => type.startsWith('video/');
+
+/** In this order. */
+function fieldsFor(
+  file: File,
+  field: MediaField | undefined,
+  isOfReferences: boolean,
+): MediaField[] {
+  if (field === 'image_url') return ['image_url', 'end_image_url'];
+  if (field) return [field];
+  if (isVideo(file)) return ['reference_video_urls'];
+  return isOfReferences ? ['reference_image_urls'] : ['image_url', 'end_image_url'];
 }
 
 /** Reads an earlier request's uploads, dropping expired ones. */
@@ -89,7 +132,7 @@ async function describeUploads(
       if (!url.startsWith('upload:')) continue;
       const named = { params: { id: url.slice('upload:'.length) } };
       const upload = await api('GET /console/api/uploads/:id', named).catch(() => undefined);
-      if (!upload) toast('A file of that video has expired: upload it again.', 'bad');
+      if (!upload) toast('A file of that request has expired: upload it again.', 'bad');
       onMedia(field, (before) =>
         before.flatMap((medium) => {
           if (medium.key !== key) return [medium];

@@ -98,6 +98,12 @@ export function newMedium(more: Partial<Medium> = {}): Medium {
   return { key: `medium-${keys}`, url: '', seconds: 5, ...more };
 }
 
+/** @param base what is known of it already */
+export function mediumOf(upload: SiteUpload, base = newMedium()): Medium {
+  const seconds = Math.round(upload.duration_seconds ?? base.seconds);
+  return { ...base, url: upload.url, upload, seconds };
+}
+
 /** The files of a field after one was added or has changed. */
 export function withMedium(before: Medium[], changed: Medium): Medium[] {
   return before.some(({ key }) => key === changed.key)

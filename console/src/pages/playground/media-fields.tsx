@@ -18,12 +18,14 @@ const WORDS: Record<MediaField, { label: string; kind: 'image' | 'video' }> = {
   reference_video_urls: { label: 'Reference video', kind: 'video' },
 };
 
-interface MediaFieldsProps {
+export interface MediaFieldsProps {
   form: Form;
   rules: Rules;
   errors: Record<string, string>;
   /** Updates a field's files from their current state: uploads may finish at any time. */
   onMedia: (field: MediaField, change: (before: Medium[]) => Medium[]) => void;
+  /** Uploads files into a field, as many as it has room for. */
+  onFiles: (files: File[], field: MediaField) => void;
 }
 
 export function MediaFields(props: MediaFieldsProps) {
@@ -52,13 +54,14 @@ interface ListProps extends MediaFieldsProps {
   field: MediaField;
 }
 
-function slotOf({ field, rules, onMedia }: ListProps) {
+function slotOf({ field, rules, onMedia, onFiles }: ListProps) {
   const { kind } = WORDS[field];
   const { limits } = rules.prices;
   return {
     kind,
     maxBytes: limits.upload_bytes,
     seconds: kind === 'video' ? limits.reference_seconds : undefined,
+    onFiles: (files: File[]) => onFiles(files, field),
     onChange: (changed: Medium) => onMedia(field, (before) => withMedium(before, changed)),
     onRemove: (gone: string) =>
       onMedia(field, (before) => before.filter(({ key }) => key !== gone)),
@@ -70,7 +73,7 @@ function MediaList(props: ListProps) {
   const { label } = WORDS[field];
   const media = form.media[field];
   const most = rules.schema.properties[field]?.maxItems ?? 1;
-  const slot = slotOf(props);
+  const slot = { ...slotOf(props), isMany: most > 1 };
   const filled = media.filter(({ url, progress }) => url !== '' || progress);
   const failed = media.find((medium) => medium.error !== undefined);
   return (

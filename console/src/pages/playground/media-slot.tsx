@@ -1,12 +1,14 @@
 import { useId, useMemo, useState } from 'preact/hooks';
 import { api } from '../../api.ts';
-import { IconButton } from '../../ui/button.tsx';
+import { Button, IconButton } from '../../ui/button.tsx';
+import { openDialog } from '../../ui/dialog.tsx';
 import { INPUT, Problem } from '../../ui/form/field.tsx';
 import { confirm } from '../../ui/form/form-dialog.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { type Medium, newMedium } from './form-model.ts';
-import { addUpload, MEGABYTE, stopUpload } from './upload.ts';
+import { Picker } from './picker.tsx';
+import { MEGABYTE, stopUpload } from './upload.ts';
 
 interface SlotProps {
   label: string;
@@ -15,7 +17,10 @@ interface SlotProps {
   /** Undefined: an empty slot for another file. */
   medium?: Medium | undefined;
   seconds?: { min: number; max: number } | undefined;
+  /** Whether the field takes several files. */
+  isMany: boolean;
   onChange: (medium: Medium) => void;
+  onFiles: (files: File[]) => void;
   onRemove: (key: string) => void;
 }
 
@@ -24,7 +29,7 @@ type FilledProps = SlotProps & { medium: Medium };
 export function MediaSlot(props: SlotProps) {
   const { medium, onRemove } = props;
   if (!medium || (medium.url === '' && !medium.progress)) {
-    return <EmptySlot {...props} onFile={(file) => void addUpload(file, props)} />;
+    return <EmptySlot {...props} />;
   }
   const remove = () => {
     stopUpload(medium.key);
@@ -127,16 +132,19 @@ function Seconds({ medium, seconds, onChange }: FilledProps) {
   );
 }
 
+const WORDS = {
+  image: { one: 'Drop an image or choose one', many: 'Drop images or choose some' },
+  video: { one: 'Drop a video or choose one', many: 'Drop videos or choose some' },
+};
+
 const ACCEPTED = {
   image: 'image/jpeg,image/png,image/webp',
   video: 'video/mp4,video/quicktime,video/webm,video/x-matroska',
 };
 
-type EmptyProps = SlotProps & { onFile: (file: File) => void };
-
-function EmptySlot(props: EmptyProps) {
+function EmptySlot(props: SlotProps) {
   const [isOver, setOver] = useState(false);
-  const { label, medium, onFile } = props;
+  const { label, medium, onFiles } = props;
   return (
     <div
       role="group"
@@ -150,18 +158,22 @@ function EmptySlot(props: EmptyProps) {
       onDrop={(event) => {
         event.preventDefault();
         setOver(false);
-        const file = event.dataTransfer?.files[0];
-        if (file) onFile(file);
+        onFiles([...(event.dataTransfer?.files ?? [])]);
       }}
     >
       <FileInput {...props} />
       <AddressInput {...props} />
+      <div>
+        <Button small icon="frames" onClick={() => openDialog(<Picker {...props} />)}>
+          Your uploads and videos
+        </Button>
+      </div>
       {medium?.error && <Problem>{medium.error}</Problem>}
     </div>
   );
 }
 
-function FileInput({ label, kind, onFile }: EmptyProps) {
+function FileInput({ label, kind, isMany, onFiles }: SlotProps) {
   return (
     <label class="flex items-center gap-3 text-sm has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-focus">
       <span class="grid size-12 flex-none place-items-center bg-well text-dim">
@@ -170,7 +182,7 @@ function FileInput({ label, kind, onFile }: EmptyProps) {
       <span>
         <span class="block font-medium">
           <span class="sr-only">{label}: </span>
-          {kind === 'image' ? 'Drop an image or choose one' : 'Drop a video or choose one'}
+          {WORDS[kind][isMany ? 'many' : 'one']}
         </span>
         <span class="text-dim">
           {kind === 'image' ? 'JPEG, PNG or WebP' : 'MP4, MOV, WebM or MKV, 2 to 15 s'}
@@ -179,10 +191,10 @@ function FileInput({ label, kind, onFile }: EmptyProps) {
       <input
         type="file"
         accept={ACCEPTED[kind]}
+        multiple={isMany}
         class="sr-only"
         onChange={({ currentTarget }) => {
-          const file = currentTarget.files?.[0];
-          if (file) onFile(file);
+          onFiles([...(currentTarget.files ?? [])]);
           currentTarget.value = '';
         }}
       />
@@ -190,7 +202,7 @@ function FileInput({ label, kind, onFile }: EmptyProps) {
   );
 }
 
-function AddressInput({ label, medium, onChange }: EmptyProps) {
+function AddressInput({ label, medium, onChange }: SlotProps) {
   const id = useId();
   const [url, setUrl] = useState('');
   const own = useMemo(() => medium ?? newMedium(), [medium]);

@@ -136,7 +136,7 @@ function Playground(props: PlaygroundProps) {
       toast('The form has its seed now.');
     },
     onFile: (file: File, field: MediaField) =>
-      field === 'image_url' ? files.replace(file, field) : files.add(file, field),
+      field === 'image_url' ? files.replace(file, field) : files.add([file]),
   };
   return (
     <form ref={page} noValidate onSubmit={submit} class={COLUMNS}>
@@ -148,7 +148,9 @@ function Playground(props: PlaygroundProps) {
             rules={rules}
             errors={errors}
             onMedia={files.onMedia}
+            onFiles={files.add}
             onChange={set}
+            onFill={(request) => files.fill(formOf(request, rules.schema))}
           />
         </div>
         <PriceBox {...sending} />

@@ -7,8 +7,8 @@ import { Player } from '../../ui/player.tsx';
 import { Empty, ErrorState } from '../../ui/states.tsx';
 import { Compare } from './compare.tsx';
 import { linkTo } from './given-request.ts';
+import type { Uses } from './own-video.tsx';
 import { Strip, type useTasks } from './strip.tsx';
-import type { Uses } from './use-this.tsx';
 import { Viewer } from './viewer.tsx';
 
 interface ScreenProps {

@@ -5,16 +5,17 @@ import { binding, Field } from '../../ui/form/field.tsx';
 import { Length } from '../../ui/form/length.tsx';
 import { labelOf } from '../../ui/format.tsx';
 import {
+  type Body,
+  bodyOf,
   extrasIn,
   type Form,
-  type MediaField,
-  type Medium,
   offersOf,
   type Property,
   type Rules,
   withModel,
 } from './form-model.ts';
-import { MediaFields } from './media-fields.tsx';
+import { MediaFields, type MediaFieldsProps } from './media-fields.tsx';
+import { PresetsButton } from './presets.tsx';
 
 const MODES: Record<string, string> = {
   'text-to-video': 'Text',
@@ -22,18 +23,20 @@ const MODES: Record<string, string> = {
   'media-to-video': 'References',
 };
 
-interface Props {
-  form: Form;
-  rules: Rules;
-  errors: Record<string, string>;
+interface Props extends MediaFieldsProps {
   onChange: (change: Partial<Form>) => void;
-  onMedia: (field: MediaField, change: (before: Medium[]) => Medium[]) => void;
+  /** Fills in the form. */
+  onFill: (request: Body) => void;
 }
 
 export function Settings(props: Props) {
+  const { form, rules, onFill } = props;
   return (
     <Card>
       <div class="grid gap-7">
+        <div class="flex justify-end">
+          <PresetsButton body={() => presetOf(bodyOf(form, rules))} onUse={onFill} />
+        </div>
         <Contents {...props} />
         <div class="ruler" />
         <Size {...props} />
@@ -41,6 +44,11 @@ export function Settings(props: Props) {
       </div>
     </Card>
   );
+}
+
+/** Without a prompt, if there is none: presets may leave it open. */
+function presetOf({ prompt, ...rest }: Body): Body {
+  return prompt === '' ? rest : { prompt, ...rest };
 }
 
 function valuesOf({ schema }: Rules, name: string): string[] {

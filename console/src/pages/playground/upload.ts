@@ -1,7 +1,7 @@
 import type { SiteUpload } from '../../../../server/src/site/playground/uploads.ts';
 import { ApiFailure, failureOf } from '../../api.ts';
 import { asFailure } from '../../load.ts';
-import { type Medium, newMedium } from './form-model.ts';
+import { type Medium, mediumOf, newMedium } from './form-model.ts';
 
 export const MEGABYTE = 2 ** 20;
 
@@ -27,8 +27,7 @@ export async function addUpload(
       throw new Error(`A file may have at most ${maxBytes / MEGABYTE} MB.`);
     }
     const upload = await uploadFile(file, { signal: stop.signal, onProgress });
-    const seconds = Math.round(upload.duration_seconds ?? base.seconds);
-    onChange({ ...base, url: upload.url, upload, seconds });
+    onChange(mediumOf(upload, base));
   } catch (error) {
     if (stop.signal.aborted) return;
     onChange({ ...base, error: `${file.name}: ${asFailure(error).message}` });

@@ -8,7 +8,7 @@ import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Credits } from '../../ui/format.tsx';
 import { Player } from '../../ui/player.tsx';
 import { ShareButton } from '../../ui/share.tsx';
-import { type Uses, UseThis } from './use-this.tsx';
+import { type Uses, UseThis } from './own-video.tsx';
 
 interface ViewerProps extends Uses {
   task: ShownTask;

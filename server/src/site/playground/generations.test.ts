@@ -3,6 +3,7 @@ import { after, test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
+import { eraseOf } from '../../catalog/presets.ts';
 import { balances, grant } from '../../ledger/ledger.ts';
 import { audit } from '../../operator/audit.ts';
 
@@ -200,6 +201,38 @@ test('a test create without enough test credits, and a wrong mode, spend nothing
     assertError(await visitor.write(`/console/api/price${wrong}`, PRICED), 'invalid_request');
   }
   assert.equal(await sideOf(visitor, 'live'), before);
+});
+
+test('presets are an account’s own, at most fifty, and erased with it', async () => {
+  const visitor = await website.signIn();
+  const other = await website.signIn();
+  const presets = '/console/api/presets';
+  const save = (name: string, request: object) => visitor.write(presets, { name, request }, 'PUT');
+  const named = async (who = visitor) =>
+    (await who.get(presets)).body.items.map((one: { name: string }) => one.name);
+  await save('b', { duration: 5 });
+  await save(' A/1 ', { prompt: 'A boat', seed: 4 });
+  await save('b', { duration: 8, reference_video_urls: ['upload:obj_1'] });
+  assert.partialDeepStrictEqual((await visitor.get(presets)).body.items, [
+    { name: 'A/1', request: { prompt: 'A boat', seed: 4 } },
+    { name: 'b', request: { duration: 8, reference_video_urls: ['upload:obj_1'] } },
+  ]);
+  assert.deepEqual(await named(other), []);
+  assertError(await other.delete(`${presets}/b`), 'not_found');
+  for (const [name, request] of [
+    ['', {}],
+    ['x'.repeat(81), {}],
+    ['c', { colour: 'red' }],
+    ['c', { duration: 'long' }],
+  ] as const) {
+    assertError(await save(name, request), 'invalid_request');
+  }
+  assert.equal((await visitor.delete(`${presets}/${encodeURIComponent('A/1')}`)).status, 200);
+  for (let i = 0; i < 49; i += 1) await save(`p${i}`, {});
+  assertError(await save('one more', {}), 'invalid_request');
+  assert.equal((await save('b', {})).status, 200, 'one that is there can be replaced');
+  await website.database.db.transaction((tx) => eraseOf(tx, visitor.accountId));
+  assert.deepEqual(await named(), []);
 });
 
 test('the price is the one of a create, split as it would be paid', async () => {

@@ -65,6 +65,7 @@ test('a picture is stored, shown again and used by a create', async () => {
   const days = (Date.parse(expires_at) - Date.now()) / 86_400_000;
   assert.ok(days > 6.9 && days < 7.1);
   assert.deepEqual((await visitor.get(`${URL}/${id}`)).body, body);
+  assert.deepEqual((await visitor.get(URL)).body, { items: [body], next: null });
   const file = await website.app.inject({
     url: `${URL}/${id}/file`,
     headers: { cookie: visitor.cookie },

@@ -5,8 +5,10 @@ import {
   UPLOAD_SECONDS,
   type Uploads,
   type UploadView,
+  uploadView,
 } from '../../requests/receive-upload.ts';
 import { deleteUpload } from '../../tasks/delete-upload.ts';
+import { usableUploads } from '../../uploads/uploads.ts';
 import { type SiteRoute, sessionOf, siteRoute } from '../route.ts';
 import { type FileDeps, openStored } from '../send-file.ts';
 
@@ -46,8 +48,17 @@ function readOwnUpload(
   db: Database,
   named: { accountId: string; id: string },
 ): Promise<SiteUpload> {
-  return shownUpload(db, named, (id) => `upload:${id}`);
+  return shownUpload(db, named, nameOfOwn);
 }
+
+const nameOfOwn = (id: string) => `upload:${id}`;
+
+const getUploads = siteRoute('GET /console/api/uploads', {
+  handle: async ({ db }: SiteUploadDeps, { session: { accountId } }) => {
+    const uploads = await usableUploads(db, accountId);
+    return { items: uploads.map((upload) => uploadView(upload, nameOfOwn)), next: null };
+  },
+});
 
 const getUpload = siteRoute('GET /console/api/uploads/:id', {
   handle: ({ db }: SiteUploadDeps, { params, session: { accountId } }) =>
@@ -76,4 +87,4 @@ const getUploadFile = siteRoute('GET /console/api/uploads/:id/file', {
   },
 });
 
-export const UPLOAD_ROUTES = [getUpload, deleteOwnUpload, getUploadFile];
+export const UPLOAD_ROUTES = [getUploads, getUpload, deleteOwnUpload, getUploadFile];

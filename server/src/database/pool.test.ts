@@ -4,6 +4,7 @@ import { createTestDatabase, quiet } from '../../test/database.ts';
 import { openSwallowingProxy } from '../../test/faults/swallowing-proxy.ts';
 import { until } from '../../test/until.ts';
 import { DatabaseUnavailable, isDatabaseUnavailable, openDatabase, statement } from './database.ts';
+import { createCircuitBreaker } from './pool.ts';
 
 const ONE = statement('test_one', 'select 1 as one');
 const SLEEP = statement('test_sleep', 'select pg_sleep(60)');
@@ -49,4 +50,32 @@ test('during an outage work fails at once, and it succeeds soon after the outage
   );
   assert.deepEqual(rows, [{ one: 1 }]);
   await db.close();
+});
+
+test('work that waits when an outage begins fails with its cause', async () => {
+  const causes = [new Error('no response')];
+  const breaker = createCircuitBreaker({
+    log: quiet,
+    attempt: async () => {
+      const cause = causes.pop();
+      if (cause) throw cause;
+    },
+  });
+  breaker.check();
+  const waiting = breaker.failFast(new Promise(() => {}));
+  breaker.probe();
+  await assert.rejects(waiting, /no response/);
+  assert.throws(() => breaker.check(), /no response/);
+  await until(
+    async () => {
+      try {
+        breaker.check();
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    (isOver) => isOver,
+  );
+  breaker.stop();
 });

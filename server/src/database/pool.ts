@@ -108,7 +108,7 @@ const TRY_SECONDS = 0.25;
  * During an outage work fails at once, and one connection at a time probes the server until it
  * responds again.
  */
-function createCircuitBreaker({ attempt, log }: { attempt(): Promise<void>; log: Log }) {
+export function createCircuitBreaker({ attempt, log }: { attempt(): Promise<void>; log: Log }) {
   const waiting = new Set<(cause: unknown) => void>();
   let cause: unknown;
   let isTrying = false;

@@ -105,6 +105,21 @@ test('without a database a submit is not sent, and a read fails', async () => {
   assert.deepEqual(calls, []);
 });
 
+test('a quota does not wait for another, and a call without a budget does not wait', async () => {
+  const { provider, calls } = subject({ submit: { callsPerSecond: 0.1 } });
+  const [one, other] = ['one', 'other'].map((name) =>
+    rateLimited(provider, { db: database.db, name }),
+  );
+  assert.ok(one && other);
+  const outcomes = await Promise.all([send(one), send(other)]);
+  assert.deepEqual(
+    outcomes.map(({ kind }) => kind),
+    ['accepted', 'accepted'],
+  );
+  await Promise.all([one.read('job'), one.read('job')]);
+  assert.equal(calls.length, 4);
+});
+
 test('lists of jobs are read at 75 % of the rate', async () => {
   const { provider } = subject({ find: FAST });
   const quota = { db: database.db, name: 'one' };

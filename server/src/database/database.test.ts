@@ -111,11 +111,6 @@ test('statements sent together run in order, and the first failure is thrown', a
   assert.equal(await total(), (before ?? 0) + 41);
 });
 
-test('bigints are read as numbers', async () => {
-  const [row] = await sql<{ n: unknown }>(db, 'select 9007199254740991::bigint as n');
-  assert.equal(row?.n, Number.MAX_SAFE_INTEGER);
-});
-
 test('a violated constraint is reported by its name, other failures are not', async () => {
   const violationOf = (text: string) =>
     sql(db, text).then(() => 'nothing failed', violatedConstraint);

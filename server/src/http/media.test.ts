@@ -27,18 +27,6 @@ async function assertRefused(link: string, code: string, headers = {}): Promise<
   assertError({ status, headers: given, body: JSON.parse(bytes.toString()) }, code);
 }
 
-test('a link returns the whole file, its type and size, without an API key', async () => {
-  const { status, headers, bytes } = await fetchMedia(await store());
-  assert.equal(status, 200);
-  assert.deepEqual(bytes, BYTES);
-  assert.equal(headers['content-type'], 'video/mp4');
-  assert.equal(headers['content-length'], '1000');
-  assert.equal(headers['accept-ranges'], 'bytes');
-  assert.match(String(headers.etag), /^"\w+"$/);
-  assert.match(String(headers['cache-control']), /^private\b/);
-  assert.equal(headers['x-content-type-options'], 'nosniff');
-});
-
 test('a range gets 206 and its bytes, from the start, the middle or the end', async () => {
   const link = await store();
   for (const [range, first, last] of [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { quiet } from '../../test/database.ts';
-import { makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
+import { openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import type { Database } from '../database/database.ts';
 import { listActions } from './actions.ts';
 import { listAudits, startAudit } from './audit-runs.ts';
@@ -34,16 +34,6 @@ test('of audits that are started at once one runs, and its result is kept', asyn
   assert.ok(run?.ended_at);
   const [action] = await listActions(db, { target: 'audit', limit: 1 });
   assert.deepEqual([action?.actor, action?.reason], ['ada@example.com', 'after the restore']);
-});
-
-test('contradictions are counted and shown', async () => {
-  const { db } = fixture;
-  const { task } = await makeTask(fixture);
-  await sql(db, `delete from idempotency_keys where task_id = $1`, [task.id]);
-  await (await start()).ended;
-  const [run] = await listAudits(db, 1);
-  assert.equal(run?.found, 1);
-  assert.match(run?.problems?.[0] ?? '', new RegExp(task.id));
 });
 
 test('an audit whose process has died does not keep the next one from running', async () => {

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { bytesFrom as get, openDownloads } from '../../test/media/downloads.ts';
 import { startMediaHost } from '../../test/media/media-host.ts';
-import { TEST_CA_FILE } from '../../test/tls/certificates.ts';
 import { ByteBudget } from './byte-budget.ts';
 import type { GuardedFetchOptions } from './guarded-fetch.ts';
 import { OutboundError } from './refusal.ts';
@@ -146,25 +142,4 @@ test('an encoded body is decoded, and the budget counts decoded bytes', async ()
     assert.deepEqual(await get(allowed, url, { budget }), bytes, encoding);
     assert.equal(budget.usedBytes, 100_000);
   }
-});
-
-test('the test CA is trusted only if NODE_EXTRA_CA_CERTS names it', async () => {
-  const script = `
-    import { createGuardedFetch } from '${new URL('./guarded-fetch.ts', import.meta.url)}';
-    import { ByteBudget } from '${new URL('./byte-budget.ts', import.meta.url)}';
-    const guardedFetch = createGuardedFetch({ allow: new Set(['localhost:${host.port}']) });
-    try {
-      const body = await guardedFetch.download('${host.url('/a.png')}', { budget: new ByteBudget(99) });
-      process.stdout.write(Buffer.concat(await Array.fromAsync(body)));
-    } catch (error) {
-      process.stdout.write(error.reason + ' ' + error.message);
-    }`;
-  const run = async (env: NodeJS.ProcessEnv) => {
-    const flags = ['--input-type=module', '-e', script];
-    return (await promisify(execFile)(process.execPath, flags, { env })).stdout;
-  };
-  assert.equal(await run({ NODE_EXTRA_CA_CERTS: fileURLToPath(TEST_CA_FILE) }), BYTES.toString());
-  const untrusted = 'not_reachable No trusted TLS connection could be made to the host';
-  assert.equal(await run({}), untrusted);
-  assert.equal(await run({ NODE_TLS_REJECT_UNAUTHORIZED: '0' }), untrusted);
 });

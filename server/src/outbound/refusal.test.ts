@@ -143,11 +143,6 @@ test('the body of a refused response or a redirect is not read', async () => {
   await host.idle();
 });
 
-test('a body longer than its content length ends at that length', async () => {
-  const url = host.serve('/longer', bytes({ 'content-length': '6' }));
-  assert.equal(String(await bytesFrom(guardedFetch, url)), 'eleven');
-});
-
 test('a host that can not be reached is refused as not_reachable', async (t) => {
   const none = open({ resolve: async () => [] });
   expect(await failure(none, 'https://media.test/'), [UNREACHED, /no address/]);

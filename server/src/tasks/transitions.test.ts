@@ -146,18 +146,6 @@ test('a postponed task has no lease and is due later', async () => {
   });
 });
 
-test('the history has every move with its cause', async () => {
-  const task = await taskIn('generating');
-  const cause = { output: 'the link is gone' };
-  await moveNow(db, task, { to: 'held', changes: { heldCause: 'outcome' }, cause });
-  const text = 'select phase, cause from task_history where task_id = $1 order by at';
-  assert.deepEqual(await sql(db, text, [task.id]), [
-    { phase: 'submitting', cause: null },
-    { phase: 'generating', cause: null },
-    { phase: 'held', cause },
-  ]);
-});
-
 test('the inputs of an ended task and the output of a failed one are marked for deletion', async () => {
   for (const [to, output] of [
     ['completed', 'ready'],

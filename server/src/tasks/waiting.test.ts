@@ -47,17 +47,6 @@ test('a wait ends with undefined when its time is over; a wait of 0 ends at once
   assert.equal((await waiting.outcome(task.id, PATIENCE_SECONDS))?.id, task.id);
 });
 
-test('any number of waits hold no database connection', async () => {
-  const narrow = openDatabase({ url: fixture.database.url, connections: 1, log: quiet });
-  const waiting = createWaiting({ db: narrow, log: quiet });
-  const made = await Promise.all(Array.from({ length: 20 }, () => makeTask(fixture)));
-  const outcomes = made.map(({ task }) => waiting.outcome(task.id, PATIENCE_SECONDS));
-  for (const { task } of made) await setPhase(task.id, 'generating');
-  const phases = (await Promise.all(outcomes)).map((task) => task?.phase);
-  assert.deepEqual(phases, Array(20).fill('generating'));
-  await narrow.close();
-});
-
 test('a wait goes on after a failed read', async () => {
   const { task } = await makeTask(fixture);
   let failures = 2;

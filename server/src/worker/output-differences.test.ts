@@ -48,12 +48,3 @@ test('a duration may differ by half a frame, but not by a whole one', () => {
     assert.equal(outputDifferences(ASKED, far).length, 1);
   }
 });
-
-test('a portrait video differs from a landscape one of the same size', () => {
-  assert.equal(outputDifferences({ ...ASKED, aspectRatio: '9:16' }, EXACT).length, 1);
-});
-
-test('a picture is not a video', () => {
-  const picture = { kind: 'image', mediaType: 'image/png', width: 864, height: 496 } as const;
-  assert.deepEqual(outputDifferences(ASKED, picture), ['it is not a video']);
-});

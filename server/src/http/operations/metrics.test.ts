@@ -9,7 +9,6 @@ import {
   PRICE,
   scriptedProvider,
 } from '../../../test/task-fixtures.ts';
-import { VERSION } from '../../kernel/version.ts';
 import { reconcile } from '../../operator/reconcile.ts';
 import { instrumented } from '../../providers/instrumented.ts';
 import { OutputGone } from '../../providers/provider.ts';
@@ -41,11 +40,6 @@ test('the metrics show held tasks, their credits and age, and their outcomes', a
   assert.equal(after.get('framewright_held_tasks{cause="acceptance"}'), 0);
   const reconciled = 'framewright_reconciled_attempts{by="operator",result="accepted"}';
   assert.equal(after.get(reconciled), 1);
-});
-
-test('the metrics show the version of the process, as /healthz and --version do', async () => {
-  const metrics = await scrape(createMetrics(fixture.db));
-  assert.equal(metrics.get(`framewright_build_info{version="${VERSION}"}`), 1);
 });
 
 test('calls to providers are counted by outcome, and callbacks by result', async () => {

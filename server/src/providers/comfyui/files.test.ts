@@ -10,7 +10,7 @@ import {
   workflowWith,
 } from '../../../test/providers/comfyui-rig.ts';
 import { UsageError } from '../../kernel/errors.ts';
-import { type Adapter, OutputGone, type ProviderInput } from '../provider.ts';
+import type { ProviderInput } from '../provider.ts';
 import { promptIdOf } from './prompt-id.ts';
 import { UPLOAD_BYTES } from './uploads.ts';
 
@@ -44,14 +44,6 @@ function viewUrl({ objectId }: ProviderInput): string {
 }
 
 const always = () => true;
-
-async function finished(by: Adapter): Promise<Record<string, string>> {
-  const outcome = await by.submit(jobSpecOf(), always);
-  assert.ok(outcome.kind === 'accepted');
-  const status = await by.read(outcome.jobId);
-  assert.ok(status.kind === 'succeeded');
-  return status.output;
-}
 
 async function bytesOf(file: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(await Array.fromAsync(file));
@@ -133,34 +125,6 @@ test('a template that takes a link gets the link, and nothing is uploaded', asyn
   assert.equal((await byLink.submit(jobSpec, always)).kind, 'accepted');
   assert.equal((await countsFor(rig, jobSpec)).uploads, uploads);
   assert.ok(JSON.stringify((await rig.simulator.jobs()).at(-1)).includes(JSON.stringify(LINK)));
-});
-
-test('the result is fetched from the server, even after a restart', async () => {
-  const output = await finished(rig.provider);
-  await rig.restart();
-  const video = await bytesOf(await rig.provider.openOutput(output));
-  assert.equal(video.toString('latin1', 4, 8), 'ftyp');
-});
-
-test('a result that the operator deleted is gone', async () => {
-  await rig.simulator.plan({ faults: [{ kind: 'output_expired' }] });
-  const output = await finished(rig.provider);
-  await assert.rejects(rig.provider.openOutput(output), OutputGone);
-  await assert.rejects(rig.provider.openOutput({}), OutputGone);
-});
-
-test('a result that can’t be fetched at the moment is not gone', async () => {
-  const output = await finished(rig.provider);
-  for (const status of [401, 500, 503]) {
-    await rig.simulator.plan({ on: 'output', faults: [{ kind: 'refuse', status }] });
-    await assert.rejects(rig.provider.openOutput(output), { name: 'OutboundError' });
-  }
-});
-
-test('a result that exceeds the byte limit is cut off, and not fetched again', async () => {
-  const output = await finished(rig.provider);
-  const narrow = await rig.providerWith({ maxOutputBytes: 100 });
-  await assert.rejects(async () => bytesOf(await narrow.openOutput(output)), OutputGone);
 });
 
 test('every call, including downloads, goes to the base URL with its authorization', async () => {

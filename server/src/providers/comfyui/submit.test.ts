@@ -155,13 +155,6 @@ test('a server that is too old for /api/jobs gets no job: the operator must upda
   await assert.rejects(rig.provider.find(agedFindInput(jobSpec)), { name: 'ServerError' });
 });
 
-test('a job that was lost in a restart is missing', async () => {
-  const jobId = await acceptedJob();
-  await rig.restart();
-  assert.deepEqual(await rig.provider.read(jobId), { kind: 'missing' });
-  assert.ok((await rig.simulator.jobs()).some(({ id }) => id === jobId)); // although it was accepted
-});
-
 test('absence is weak if the server sends no valid Date header', async () => {
   const host = await startCannedHost();
   const jobSpec = jobSpecOf();

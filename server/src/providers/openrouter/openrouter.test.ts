@@ -7,7 +7,7 @@ import {
   startCannedHost,
 } from '../../../test/providers/canned-host.ts';
 import { received, withHeader } from '../../../test/providers/hosted.ts';
-import { findInput, input, jobSpec } from '../../../test/providers/job-spec.ts';
+import { input, jobSpec } from '../../../test/providers/job-spec.ts';
 import { settingsFrom } from '../../../test/providers/settings.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
@@ -80,12 +80,6 @@ test('frames and references have their own fields, in order, and 4k is written a
   ];
   const video = { type: 'video_url', video_url: { url: input('reference_video', 'b').url } };
   assert.deepEqual(bodyFor(...references), [undefined, [image('a'), video, image('c')]]);
-});
-
-test('a find asks nobody and proves nothing', async () => {
-  const found = await openRouterWith().find(findInput(jobSpec(), NOW - 4000));
-  assert.deepEqual(found, { kind: 'absent', proof: 'weak' });
-  assert.equal(host.requests.length, 0);
 });
 
 function read(response: CannedResponse) {

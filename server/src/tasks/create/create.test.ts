@@ -10,7 +10,6 @@ import {
   openTaskFixture,
   PRICE,
   REQUEST,
-  recordAccepted,
   requestFor,
   sql,
   untilBlocked,
@@ -242,11 +241,4 @@ test('a task that is announced again keeps the time of the first announce', asyn
   const second = await announce(db, task.id);
   assert.ok(first?.announced_at);
   assert.deepEqual(second?.announced_at, first.announced_at);
-});
-
-test('a task past acceptance is returned as it is', async () => {
-  const { task } = await makeTask(fixture);
-  await recordAccepted(db, task.id);
-  await sql(db, `update tasks set phase = 'generating' where id = $1`, [task.id]);
-  assert.equal((await announce(db, task.id))?.phase, 'generating');
 });

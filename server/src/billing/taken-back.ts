@@ -16,12 +16,12 @@ export async function takenBack(stripe: StripeClient, charge: Stripe.Charge): Pr
   if (!charge.disputed) return { refunded, disputed: 0, dispute: null };
   const { data } = await stripe.disputes.list({ charge: charge.id, limit: 100 });
   const taken = await Promise.all(data.map((dispute) => takenBy(stripe, charge, dispute)));
-  // A dispute may be listed a moment later than its charge says so: until then it is open.
+  // A charge may say that it is disputed a moment before its dispute is listed.
   const dispute = mostSevere(data.map(({ status }) => status)) ?? 'needs_response';
   return { refunded, disputed: sum(taken), dispute };
 }
 
-export function takenTogether(parts: TakenBack[]): TakenBack {
+export function sumTakenBack(parts: TakenBack[]): TakenBack {
   return {
     refunded: sum(parts.map(({ refunded }) => refunded)),
     disputed: sum(parts.map(({ disputed }) => disputed)),

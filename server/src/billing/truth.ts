@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import type { CreditOrder } from './credit-order.ts';
 import { expanded, idOf, type StripeClient } from './stripe-client.ts';
-import { type TakenBack, takenBack, takenTogether } from './taken-back.ts';
+import { sumTakenBack, type TakenBack, takenBack } from './taken-back.ts';
 
 /** An order's current state at Stripe. Amounts are in minor units. */
 export interface Truth extends TakenBack {
@@ -115,7 +115,7 @@ export async function readInvoiceOrder(stripe: StripeClient, order: CreditOrder)
   for (const part of await paymentsOf(stripe, invoice)) parts.push(await readPart(stripe, part));
   const [payment = null, ...otherPayments] = parts.flatMap((part) => part.payment ?? []);
   return {
-    ...takenTogether(parts),
+    ...sumTakenBack(parts),
     payment,
     otherPayments,
     state: invoice.status === 'paid' ? 'paid' : 'failed',

@@ -84,9 +84,9 @@ const MAX_HERO = 80;
 /** Characters that end a line, or that reorder the text around it. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
 
-function checkLine(given: string, most: number, refuse: (bound: string) => never): string {
+function checkLine(given: string, max: number, refuse: (bound: string) => never): string {
   if (UNPRINTABLE.test(given)) refuse('must be one line of printable characters');
-  if ([...given].length > most) refuse(`must have at most ${most} characters`);
+  if ([...given].length > max) refuse(`must have at most ${max} characters`);
   return given;
 }
 

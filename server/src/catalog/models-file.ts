@@ -77,14 +77,14 @@ function firstFault(json: unknown): string {
     : `${place} ${message}`;
 }
 
-const BEAT_SECONDS = 5;
+const HEARTBEAT_SECONDS = 5;
 
 const hasOther = whether<[digest: string], Transaction>(
   'model_file_other',
   `select from model_files where digest <> $1 and ${FILE_IS_READ} limit 1`,
 );
 
-const BEAT = namedStatement(
+const HEARTBEAT = namedStatement(
   'model_file_beat',
   `with forgotten as (delete from model_files where not (${FILE_IS_READ}) and process <> :process)
    insert into model_files (process, digest, seen_at) values (:process, :digest, clock_now())
@@ -112,7 +112,7 @@ export async function useModelsFile(
   { db, log }: { db: Database; log: Log },
 ): Promise<() => Promise<void>> {
   const process = crypto.randomUUID();
-  const values = BEAT.values({ process, digest });
+  const values = HEARTBEAT.values({ process, digest });
   await db.transaction(async (tx) => {
     await lockModels(tx);
     if (await hasOther(tx, digest)) {
@@ -128,18 +128,18 @@ export async function useModelsFile(
     }
     const names = models.map(({ name }) => name);
     await release(tx, names);
-    await tx.query(BEAT, values);
+    await tx.query(HEARTBEAT, values);
   });
   const stopping = new AbortController();
   const { signal } = stopping;
-  let beat: Promise<unknown> = Promise.resolve();
-  startInterval(BEAT_SECONDS, { name: 'the mark of MODELS_FILE', log, signal }, () => {
-    beat = db.query(BEAT, values);
-    return beat;
+  let heartbeat: Promise<unknown> = Promise.resolve();
+  startInterval(HEARTBEAT_SECONDS, { name: 'the heartbeat of MODELS_FILE', log, signal }, () => {
+    heartbeat = db.query(HEARTBEAT, values);
+    return heartbeat;
   });
   return async () => {
     stopping.abort();
-    await beat.catch(() => {}); // it would make the mark again
+    await heartbeat.catch(() => {}); // it would make the mark again
     await forget(db, process);
   };
 }

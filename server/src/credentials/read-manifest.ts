@@ -5,7 +5,7 @@ import { hasManifest } from './bmff.ts';
 import { FileBlob, loadC2pa, settings } from './c2pa.ts';
 
 await serveParent(async (input) => {
-  const { path, anchors } = input as { path: string; anchors: string }; // of credentials-of.ts
+  const { path, anchors } = input as { path: string; anchors: string }; // from read-credentials.ts
   using file = openByteSource(path);
   if (!hasManifest(file)) return null;
   const { WasmReader } = await loadC2pa();

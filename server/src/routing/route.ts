@@ -27,13 +27,13 @@ export interface Route {
   steps: RouteStep[];
 }
 
-/** A step, and why it has its place, unless that follows from the route alone. */
+/** A step, and why it comes when it does, unless the route alone says so. */
 export interface Chosen extends RouteStep {
   reason?: string;
 }
 
-/** What stands by each step for one request. */
-interface Choosing {
+/** What decides between steps, for one request. */
+interface ChoiceDeps {
   /** Whether the connection exists and its adapter can make the video. */
   canServe(step: RouteStep): boolean;
   /** undefined: it has no terms. */
@@ -48,7 +48,7 @@ interface Choosing {
 export function stepsFor(
   { choice, steps }: Route,
   request: GenerationRequest,
-  deps: Choosing,
+  deps: ChoiceDeps,
 ): Chosen[] {
   const able = steps.filter((step) => meets(step, request) && deps.canServe(step));
   const regular = able.filter(({ share }) => share === undefined);
@@ -62,7 +62,7 @@ export function stepsFor(
 }
 
 /** A choice that only a newer program knows counts as `order`. */
-function arranged(choice: Route['choice'], steps: RouteStep[], deps: Choosing): Chosen[] {
+function arranged(choice: Route['choice'], steps: RouteStep[], deps: ChoiceDeps): Chosen[] {
   if (choice === 'weights') return shuffledByWeight(steps, deps.random);
   if (choice === 'price') return byPrice(steps, deps);
   if (choice === 'time') return byTime(steps, deps);
@@ -70,7 +70,7 @@ function arranged(choice: Route['choice'], steps: RouteStep[], deps: Choosing): 
 }
 
 /** Amounts are compared in the currency of the first step that has terms. */
-function byPrice(steps: RouteStep[], { costOf }: Choosing): Chosen[] {
+function byPrice(steps: RouteStep[], { costOf }: ChoiceDeps): Chosen[] {
   const currency = steps.map(costOf).find((cost) => cost !== undefined)?.currency;
   return ranked('price', steps, (step) => {
     const cost = costOf(step);
@@ -79,7 +79,7 @@ function byPrice(steps: RouteStep[], { costOf }: Choosing): Chosen[] {
   });
 }
 
-function byTime(steps: RouteStep[], { secondsOf }: Choosing): Chosen[] {
+function byTime(steps: RouteStep[], { secondsOf }: ChoiceDeps): Chosen[] {
   return ranked('time', steps, (step) => {
     const rank = secondsOf(step);
     return { rank, text: rank === undefined ? rank : `p50 ${Math.round(rank)} s` };
@@ -126,7 +126,7 @@ export function meets(
   );
 }
 
-/** Shuffles steps: at each place, the chance of a remaining step is in proportion to its weight. */
+/** Shuffles steps: of those left, each comes next with a chance in proportion to its weight. */
 function shuffledByWeight(steps: RouteStep[], random: () => number): RouteStep[] {
   return steps
     .map((step) => ({ step, at: -Math.log(1 - random()) / (step.weight ?? 1) }))

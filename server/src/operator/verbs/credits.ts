@@ -9,11 +9,11 @@ import { type Action, recordAction } from '../actions.ts';
 import { ACCOUNT, choiceOf, flag, KIND, optional, text, time, whole } from '../verb/fields.ts';
 import { RowStream, verb } from '../verb/verb.ts';
 
-const MOST = 1_000_000_000;
+const MAX_CREDITS = 1_000_000_000;
 const CREDITS = whole('How many credits: a whole number above zero.', {
   word: 'CREDITS',
   min: 1,
-  max: MOST,
+  max: MAX_CREDITS,
 });
 const REFERENCE = text('Your name for it, such as the number of an invoice; booked only once.', {
   word: 'REF',
@@ -51,8 +51,8 @@ export const CREDITS_VERBS = {
       ...MOVEMENT,
       credits: whole('How many credits: above zero to give, below zero to take.', {
         word: '±CREDITS',
-        min: -MOST,
-        max: MOST,
+        min: -MAX_CREDITS,
+        max: MAX_CREDITS,
       }),
       kind: OF_KIND,
     },

@@ -29,15 +29,19 @@ export async function probeS3(
         ...(conditional && { IfNoneMatch: '*' }),
       }),
     );
-  const saying = explaining(settings);
-  await saying('write', 's3:PutObject', () => put(false));
+  const withAdvice = adviser(settings);
+  await withAdvice('write', 's3:PutObject', () => put(false));
   try {
-    await saying('read', 's3:GetObject', () => requireBytes(client, { bucket, key }));
-    return { conditional: await saying('write', 's3:PutObject', () => refuses(() => put(true))) };
+    await withAdvice('read', 's3:GetObject', () => requireBytes(client, { bucket, key }));
+    return {
+      conditional: await withAdvice('write', 's3:PutObject', () => refuses(() => put(true))),
+    };
   } finally {
     const place = { Bucket: bucket, Key: key };
-    await saying('delete', 's3:DeleteObject', () => client.send(new DeleteObjectCommand(place)));
-    await saying('look for', 's3:ListBucket', () => requireMissing(client, { bucket, key }));
+    await withAdvice('delete', 's3:DeleteObject', () =>
+      client.send(new DeleteObjectCommand(place)),
+    );
+    await withAdvice('look for', 's3:ListBucket', () => requireMissing(client, { bucket, key }));
   }
 }
 
@@ -73,7 +77,7 @@ async function refuses(put: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-function explaining({ bucket, endpoint, region }: S3Settings) {
+function adviser({ bucket, endpoint, region }: S3Settings) {
   return async <T>(verb: string, permission: string, call: () => Promise<T>): Promise<T> => {
     try {
       return await call();

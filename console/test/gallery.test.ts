@@ -182,25 +182,23 @@ test('a video is shared, watched by a stranger without scripts, framed, reported
   await dialog.getByRole('button', { name: 'Make the link' }).click();
   const link = (await dialog.getByRole('region', { name: 'Link' }).textContent()) ?? '';
   await expectNoViolations(page);
+  const embedded = link.replace('/s/', '/embed/');
   const scriptless = await site.newPage({ javaScriptEnabled: false });
   await scriptless.goto(link);
   await scriptless.getByText('A shared one').waitFor();
   const stranger = await site.newPage();
-  await stranger.goto(link);
-  await expectNoViolations(stranger);
+  for (const address of [embedded, link]) {
+    await stranger.goto(address);
+    await expectNoViolations(stranger);
+  }
   await stranger.locator('video').evaluate((video: HTMLVideoElement) => video.play());
   await stranger.waitForFunction(() => (document.querySelector('video')?.currentTime ?? 0) > 0);
   await stranger.getByRole('link', { name: 'Report this video' }).click();
   await settled(stranger, 'Report a video');
   assert.equal(await stranger.getByLabel('Video', { exact: true }).inputValue(), link);
-  await stranger.goto(link.replace('/s/', '/embed/'));
-  await expectNoViolations(stranger);
   const elsewhere = await site.newPage();
   await elsewhere.goto(`${site.service.url}/healthz`); // another origin: its host is an address
-  const frames = [link.replace('/s/', '/embed/'), link].map(
-    (src) => `<iframe src="${src}"></iframe>`,
-  );
-  await elsewhere.setContent(frames.join(''));
+  await elsewhere.setContent(`<iframe src="${embedded}"></iframe><iframe src="${link}"></iframe>`);
   await elsewhere.frameLocator('iframe').first().locator('video').waitFor();
   assert.equal(await elsewhere.frameLocator('iframe').last().locator('video').count(), 0);
   for (const one of [stranger, elsewhere]) assert.deepEqual(await one.context().cookies(), []);

@@ -157,7 +157,9 @@ export function Shares() {
 function columnsWith(end: (share: Share) => Promise<void>): Column<Share>[] {
   return [
     prose('Video', ({ task_id: id, prompt }) => (
-      <Link href={`/videos/${id}`}>{prompt || 'Video'}</Link>
+      <span class="line-clamp-2">
+        <Link href={`/videos/${id}`}>{prompt || 'Video'}</Link>
+      </span>
     )),
     column('Ends', ({ ends_at: at }) => (at === null ? 'when you end it' : <DateTime at={at} />)),
     numbers('Views', ({ views }) => formatNumber(views)),

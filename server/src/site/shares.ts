@@ -221,7 +221,8 @@ function embedContent(share: OpenShare, name: string, address: string): Content 
 function player({ width, height, files }: OpenShare, address: string): string {
   const { pathname } = new URL(address);
   const poster = files.some(({ role }) => role === 'poster') && `poster="${pathname}/poster.webp"`;
-  return `<video controls playsinline preload="${poster ? 'none' : 'metadata'}" ${poster || ''}
+  const shape = height > width && 'class="is-tall"';
+  return `<video ${shape || ''} controls playsinline preload="${poster ? 'none' : 'metadata'}" ${poster || ''}
     src="${pathname}/video.mp4" width="${width}" height="${height}"
     aria-label="The shared video"></video>`;
 }

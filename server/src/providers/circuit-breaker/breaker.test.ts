@@ -1,26 +1,24 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, test } from 'node:test';
-import { createTestDatabase, quiet, type TestDatabase } from '../../../test/database.ts';
+import { after, beforeEach, test } from 'node:test';
+import { createTestDatabase, quiet } from '../../../test/database.ts';
 import { freezeClock } from '../../../test/frozen-clock.ts';
 import { jobSpec } from '../../../test/providers/job-spec.ts';
-import { scriptedProvider } from '../../../test/task-fixtures.ts';
-import type { Database } from '../../database/database.ts';
+import { scriptedProvider, sql } from '../../../test/task-fixtures.ts';
 import type { SubmitOutcome } from '../provider.ts';
 import { createProviderBreaker, type ProviderBreaker, reportingOutcomes } from './breaker.ts';
 import { afterFailure, type Outage, resetOutage } from './outages.ts';
 import { endPause, pause } from './pauses.ts';
 
-let database: TestDatabase;
-let db: Database;
+const database = await createTestDatabase();
+const { db } = database;
 let breaker: ProviderBreaker;
 
+after(() => database.close());
 beforeEach(async () => {
-  database = await createTestDatabase();
-  db = database.db;
+  await sql(db, 'truncate provider_outages, pauses');
   await freezeClock(db, 0);
   breaker = createProviderBreaker({ db, log: quiet });
 });
-afterEach(() => database.close());
 
 const ACCEPTED: SubmitOutcome = { kind: 'accepted', jobId: 'job' };
 const BUSY: SubmitOutcome = { kind: 'rejected', fault: 'busy', cause: 'overloaded' };

@@ -19,13 +19,10 @@ test('files that say the same have the same digest', () => {
 test('a mistake in a file is one line that names its place and what is expected', () => {
   for (const [content, said] of [
     ['[{"name": "nova-1",}]', /^not JSON: .*position 19/],
-    ['[\n"nova",\nx\n]', /^not JSON: .*"nova", x \]/],
     [{ models: [] }, /^the file must be array/],
     [[{ ...NOVA, name: 'Nova 1' }], /^\/0\/name must match pattern/],
     [[NOVA, { ...NOVA, colour: 'red' }], /^\/1\/colour is not known$/],
-    [[{ name: 'nova-1' }], /^\/0 must have required properties price/],
     [[{ ...NOVA, durations: ['5'] }], /^\/0\/durations\/0 must be integer/],
-    [[{ ...NOVA, title: 'a\nb' }], /^\/0\/title must match pattern/],
     [[{ ...NOVA, from: 'soon' }], /^\/0\/from must be a time/],
     [[NOVA, NOVA], /^nova-1 is in the file twice/],
   ] as const) {

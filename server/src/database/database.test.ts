@@ -165,12 +165,6 @@ test('a killed database is unavailable to running statements and to later ones',
   await killed.close();
 });
 
-test('a closed pool is unavailable', async () => {
-  const ended = openDatabase({ url: database.url, connections: 1, log: quiet });
-  await ended.close();
-  await assert.rejects(ended.query(SUM), unavailable(/after calling end/));
-});
-
 test('an error of the statement itself does not mean an unavailable database', async () => {
   const faults: Array<[work: () => Promise<unknown>, expected: RegExp]> = [
     [() => db.query({ name: '', text: 'select 1 / 0' }), /division by zero/],

@@ -49,10 +49,7 @@ test('the chosen provider needs all its variables, and so does every other confi
 test('a misspelt variable of a provider is an error that suggests the nearest name', () => {
   const misspelt = {
     ARK_API_KY: 'ARK_API_KEY',
-    ARK_MODEL_FATS: 'ARK_MODEL_FAST',
     FAL_KEY: 'FAL_API_KEY',
-    REPLICATE_API_KEY: 'REPLICATE_API_TOKEN',
-    OPENROUTER_KEY: 'OPENROUTER_API_KEY',
     COMFYUI_WORKFLOW: 'COMFYUI_WORKFLOWS',
   };
   for (const [wrong, right] of Object.entries(misspelt)) {

@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import type { ByteSource } from '../media/byte-source.ts';
 import { boxAt } from '../media/video/mov.ts';
 
-/** A box of an mp4 at the top level, or what follows the last one. */
+/** A box of an mp4 at the top level; without a type: the bytes after the last one. */
 export interface Box {
   file: ByteSource;
   type: string;
@@ -58,6 +58,6 @@ export function hashOf(boxes: Box[]): Buffer {
 function addBox(hash: Hash, box: Box, offset: number): void {
   const position = Buffer.alloc(8);
   position.writeBigUInt64BE(BigInt(offset));
-  hash.update(position);
+  if (box.type !== '') hash.update(position);
   for (const part of bytesOf(box)) hash.update(part);
 }

@@ -128,6 +128,32 @@ test('a file that can not carry credentials stays unsigned', async () => {
   }
 });
 
+longTest(
+  'a file with media of each kind of size is signed, and one with bytes after its end',
+  async () => {
+    await makeVideo(at('fast'), { formatOptions: { movflags: 'faststart' } });
+    const bytes = await readFile(at('fast'));
+    const place = bytes.indexOf('mdat') - 4;
+    const withSize = (size: number, more = '') => {
+      const head = Buffer.from(`\0\0\0${String.fromCharCode(size)}mdat${more}`, 'latin1');
+      return Buffer.concat([bytes.subarray(0, place), head, bytes.subarray(place + 8)]);
+    };
+    const size64 = withSize(1, '\0'.repeat(8));
+    size64.writeBigUInt64BE(BigInt(size64.length - place), place + 8);
+    const files = {
+      '64 bits': size64,
+      'to the end': withSize(0),
+      'bytes after': Buffer.concat([bytes, Buffer.from('after')]),
+      'a box after': Buffer.concat([bytes, Buffer.from('\0\0\0\x0cwideabcd', 'latin1')]),
+    };
+    for (const [name, content] of Object.entries(files)) {
+      await writeFile(at('odd'), content);
+      await sign(at('odd'), at('signed'));
+      assert.ok((await readCredentials(at('signed'), [MADE.chain]))?.is_ours, name);
+    }
+  },
+);
+
 longTest('media of any size is signed, but not a large index', async () => {
   await makeLargeVideo(at('large'), 300 * 2 ** 20);
   for (const [name, parent] of [

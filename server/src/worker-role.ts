@@ -20,6 +20,7 @@ import { addressOf, forgetReporters } from './reports/reports.ts';
 import { videoTask } from './requests/video-task.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
 import { deleteExpired } from './sign-in/deletion.ts';
+import { makeExports } from './site/account/export.ts';
 import { forgetFingerprints } from './storage/fingerprints.ts';
 import { deleteMarked, markExpired } from './storage/objects.ts';
 import { publicColumns, readOwned } from './tasks/task.ts';
@@ -144,6 +145,7 @@ function periodicJobs(config: Config, parts: ServiceParts, signal: AbortSignal):
       5,
       () => pauseRefusedAccounts({ ...config.moderation, ...config.website, ...parts }),
     ],
+    ['exports', 5, () => makeExports(parts)],
     ['erasing', 60, () => eraseClosedAccounts({ db, log })],
     ['cancels', 2, () => askForCancels({ db, log, providers })],
     ['orphan check', config.reconcileSeconds, () => checkOrphans({ db, log, providers })],

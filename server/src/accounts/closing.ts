@@ -8,6 +8,7 @@ import {
   whether,
 } from '../database/database.ts';
 import { enableAccount, lockAccount } from './accounts.ts';
+import { removeExport } from './exports.ts';
 
 // An account that its owner deletes is first closed, which a sign-in undoes for seven days. Then its
 // deletion begins: an erasure, as soon as no task of it is live (decisions/0038).
@@ -110,4 +111,5 @@ const ERASE = [
 
 export async function eraseOf(tx: Transaction, accountId: string): Promise<void> {
   for (const erase of ERASE) await tx.query(erase, [accountId]);
+  await removeExport(tx, accountId);
 }

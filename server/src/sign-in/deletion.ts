@@ -1,6 +1,7 @@
 import { lowerEmailOf } from '../accounts/account-sql.ts';
 import { disableAccount } from '../accounts/accounts.ts';
 import { beginClosing } from '../accounts/closing.ts';
+import { removeExport } from '../accounts/exports.ts';
 import { forgetIdleWindows } from '../accounts/rate-window.ts';
 import { type Database, statement, type Transaction } from '../database/database.ts';
 import { endSharesOf } from '../shares/shares.ts';
@@ -28,6 +29,7 @@ export async function closeAccount(tx: Transaction, accountId: string): Promise<
   if (!(await disableAccount(tx, accountId))) return undefined;
   await endSessions(tx, accountId);
   await endSharesOf(tx, accountId);
+  await removeExport(tx, accountId);
   return beginClosing(tx, accountId);
 }
 

@@ -8,6 +8,7 @@ import type { EndDeps } from '../requests/end-task.ts';
 import { acceptStreams } from '../requests/receive-upload.ts';
 import { type AboutDeps, getAbout } from './about.ts';
 import { postDelete } from './account/delete.ts';
+import { EXPORT_ROUTES } from './account/export.ts';
 import { getMe } from './account/me.ts';
 import { SESSION_ROUTES } from './account/sessions.ts';
 import { CODE_ROUTES, type CodeDeps } from './auth/code.ts';
@@ -64,6 +65,7 @@ const ROUTES = [
   postReport,
   getMe,
   postDelete,
+  ...EXPORT_ROUTES,
   ...SESSION_ROUTES,
   ...PASSKEY_ROUTES,
   ...CODE_ROUTES,

@@ -22,7 +22,7 @@ import type { Storage } from './storage.ts';
  */
 export type ObjectRole = (typeof OBJECT_ROLES)[number];
 
-export const OBJECT_ROLES = ['input', 'output', 'render', 'poster', 'upload'] as const;
+export const OBJECT_ROLES = ['input', 'output', 'render', 'poster', 'upload', 'export'] as const;
 
 export interface StoredObject {
   id: string;
@@ -36,7 +36,7 @@ export interface StoredObject {
 
 interface NewObject {
   id: string;
-  /** A task; of an upload the account, of a render the attempt. */
+  /** A task; of an upload or export the account, of a render the attempt. */
   ownerId: string;
   role: ObjectRole;
   mediaType: string;

@@ -14,7 +14,14 @@ import { objectsOfTask, outputFile, posterOf } from '../storage/object-sql.ts';
 import type { Remover } from '../storage/removal.ts';
 import { type Credentials, HISTORY_OF_TASK, type Phase, TASK_COLUMNS, type Task } from './task.ts';
 
-export interface ListedTask {
+/** What the account wrote on a task. */
+interface Annotations {
+  name: string | null;
+  is_starred: boolean;
+  tags: string[];
+}
+
+export interface ListedTask extends Annotations {
   id: string;
   surface: string;
   phase: Phase;
@@ -32,10 +39,6 @@ export interface ListedTask {
   /** Null: it never had one. */
   output: TaskFile | null;
   has_poster: boolean;
-  /** Its own name. */
-  name: string | null;
-  is_starred: boolean;
-  tags: string[];
   /** The cursor of a page that begins after this task. */
   position: string;
   /** The database's clock, in seconds since 1970. */
@@ -202,7 +205,7 @@ interface HistoryCause {
   operator?: string | null;
 }
 
-export interface TaskRecord extends Task {
+export interface TaskRecord extends Task, Annotations {
   api_key_id: string | null;
   request_id: string | null;
   output_facts: {
@@ -219,9 +222,6 @@ export interface TaskRecord extends Task {
   /** Its transitions after the create, oldest first. */
   history: { at: string; phase: Phase; cause: HistoryCause | null }[];
   files: TaskFile[];
-  name: string | null;
-  is_starred: boolean;
-  tags: string[];
 }
 
 const EXTRA = 'tasks.api_key_id, tasks.request_id, tasks.output_facts';
@@ -318,6 +318,43 @@ export const readVideos = query<[accountId: string, ids: string[]], OwnVideo>(
    where tasks.account_id = $1 and tasks.id = any($2) and phase = 'completed'
      and file.state = 'ready'`,
 );
+
+export interface ExportedTask extends Annotations {
+  id: string;
+  surface: string;
+  phase: Phase;
+  request: Task['request'];
+  seed: number;
+  credits: number;
+  error_code: Task['error_code'];
+  created_at: Date;
+}
+
+const EXPORT_PAGE = 500;
+
+const EXPORTED = namedStatement(
+  'export_tasks',
+  `select id, surface, phase, request, seed, credits, error_code, created_at, ${ANNOTATIONS},
+     ${POSITION} as position
+   from (select ${COLUMNS} from tasks where account_id = :accountId
+       and (created_at, id) > (:afterAt::timestamptz, :afterId::text)
+     order by created_at, id limit ${EXPORT_PAGE}) as scanned ${OWN_ANNOTATIONS}
+   order by created_at, id`,
+);
+
+/** All tasks of an account, the oldest first, read page by page. */
+export async function* exportedTasks(
+  db: Database,
+  accountId: string,
+): AsyncGenerator<ExportedTask> {
+  for (let after: Cursor | undefined = { afterAt: '-infinity', afterId: '' }; after; ) {
+    const values = EXPORTED.values({ accountId, ...after });
+    const rows = await db.query<ExportedTask & { position: string }>(EXPORTED, values);
+    yield* rows;
+    const last = rows.length < EXPORT_PAGE ? undefined : rows.at(-1);
+    after = last && parseCursor(last.position);
+  }
+}
 
 /** An account's tasks created on one day with one model and API key. */
 export interface UsageRow {

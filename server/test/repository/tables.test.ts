@@ -13,7 +13,7 @@ const OWNERS = {
   ledger: 'ledger_balances ledger_lot_movements ledger_lots ledger_transfers',
   storage: 'blocked_digests delivery_secrets frame_hashes stored_objects',
   providers: 'local_jobs pauses provider_outages provider_turns',
-  accounts: `account_closings account_deletions accounts api_key_requests api_key_uses api_keys
+  accounts: `account_closings account_deletions account_exports accounts api_key_requests api_key_uses api_keys
     request_windows`,
   routing: 'routes terms',
   tasks: 'idempotency_keys task_history task_annotations tasks',

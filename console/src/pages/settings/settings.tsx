@@ -15,6 +15,7 @@ import { leaveFor } from '../../ui/form/sending.tsx';
 import { Credits, DateTime, formatNumber } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Shares } from '../../ui/share.tsx';
+import { OwnData } from './data.tsx';
 import { Passkeys } from './passkeys.tsx';
 import { Sessions } from './sessions.tsx';
 
@@ -66,6 +67,7 @@ export default function SettingsPage() {
       {me.can_share && <Shares />}
       <Passkeys />
       <Sessions />
+      <OwnData />
       <Card
         title="Delete the account"
         note="It stops working at once. For seven days you can sign in to keep it. Then its videos, prompts and address are erased, and its credits are lost. The records of credits stay, without your address."

@@ -3,6 +3,8 @@ import { after, test } from 'node:test';
 import { quiet } from '../../../test/database.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { sql, untilBlocked } from '../../../test/task-fixtures.ts';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
+import { taskMaker } from '../../../test/website/own-tasks.ts';
 import { openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
 import { disableAccount, lockAccount } from '../../accounts/accounts.ts';
 import { createKey } from '../../accounts/api-keys.ts';
@@ -10,12 +12,15 @@ import { insertOrder } from '../../billing/credit-order.ts';
 import { setOffer } from '../../billing/offers.ts';
 import { wakePayments } from '../../billing/payment-pages.ts';
 import { newId } from '../../kernel/ids.ts';
+import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { listActions } from '../../operator/actions.ts';
 import { eraseAccount, eraseClosedAccounts } from '../../operator/erase.ts';
 import { disableByOperator, enableByOperator } from '../../operator/verbs/accounts.ts';
 import { enterByEmail } from '../../sign-in/enter.ts';
 import { beginSession } from '../../sign-in/sessions.ts';
+import { markExpired } from '../../storage/objects.ts';
+import { makeExports } from './export.ts';
 
 const website = await openTestWebsite();
 after(() => website.close());
@@ -176,6 +181,63 @@ test('an account that an operator disables at this moment is not closed by its o
   });
   assertError(await deleting.deleted, 'account_disabled');
   assertError(await signInAgain(visitor), 'account_disabled');
+});
+
+test('an account’s data is one file, made once, for its owner alone, and for a day', async () => {
+  const { db } = website.database;
+  const visitor = await website.signIn({ credits: 1000 });
+  const make = taskMaker(website.deps);
+  const id = await make(visitor.accountId, { prompt: '=A boat', ended: 'completed' });
+  await make(visitor.accountId, { surface: 'web', ended: 'content_refused' });
+  const url = '/console/api/export';
+  const state = async () => (await visitor.get(url)).body.state;
+  await using folder = await temporaryFolder();
+  const deps = { ...website.deps, scratch: openScratchDirectory(folder.path) };
+  const file = () =>
+    website.app.inject({ url: `${url}/file`, headers: { cookie: visitor.cookie } });
+  assert.equal(await state(), 'none');
+  await Promise.all([visitor.write(url), visitor.write(url)]);
+  assert.equal(await state(), 'being_made');
+  assertError(await visitor.get(`${url}/file`), 'not_found');
+  await Promise.all([makeExports(deps), makeExports(deps)]);
+  assert.equal(await state(), 'ready');
+  const { rawPayload, headers } = await file();
+  assert.match(String(headers['content-disposition']), /account-[\d-]+\.zip/);
+  const text = rawPayload.toString();
+  for (const name of ['requests.jsonl', 'videos.csv', 'statement.csv', 'test-statement.csv']) {
+    assert.ok(text.includes(name), name);
+  }
+  assert.ok(text.includes(`{"id":"${id}","surface":"api"`));
+  assert.ok(text.includes(`,'=A boat,`), 'no formula');
+  assert.ok(text.includes('content_refused'));
+  await website.sendMails();
+  const mails = website.outbox.filter(({ to }) => to === visitor.email);
+  assert.deepEqual(
+    mails.map(({ subject }) => subject),
+    ['Your data is ready'],
+  );
+  const other = await website.signIn();
+  assertError(await other.get(`${url}/file`), 'not_found');
+  await visitor.write(url);
+  assert.equal(await state(), 'being_made', 'the one before is deleted');
+  const [first] = await sql(db, `select state from stored_objects where owner_id = $1`, [
+    visitor.accountId,
+  ]);
+  assert.deepEqual(first, { state: 'deleting' });
+  await makeExports(deps);
+  await sql(db, `update stored_objects set delete_after = clock_now() where owner_id = $1`, [
+    visitor.accountId,
+  ]);
+  await markExpired(db);
+  assert.equal(await state(), 'ended');
+  await visitor.write(url);
+  await makeExports(deps);
+  assert.equal((await file()).statusCode, 200);
+  await visitor.write(url);
+  assert.equal((await deleteAccount(visitor)).status, 200);
+  await makeExports(deps);
+  const kept = `select from stored_objects where owner_id = $1 and state = 'ready'`;
+  assert.deepEqual(await sql(db, kept, [visitor.accountId]), []);
 });
 
 /** An order that is not paid, and not due. @returns its id */

@@ -125,14 +125,19 @@ const getStatementCsv = siteRoute('GET /console/api/statement.csv', {
     const { kinds, from, until } = periodOf(query);
     const fileName = query.mode === 'test' ? 'test-credits.csv' : 'credits.csv';
     const period = { kinds, from: from ?? undefined, until: until ?? undefined };
-    const { movements } = await openStatement(db, accountId, period);
-    sendCsv(reply, fileName, Readable.from(csv(db, movements)));
+    sendCsv(reply, fileName, Readable.from(statementCsv(db, accountId, period)));
   },
 });
 
 const CSV_ROWS = 500;
 
-async function* csv(db: Database, movements: AsyncIterable<Movement>): AsyncGenerator<string> {
+/** The movements of a period, kind by kind, oldest first. */
+export async function* statementCsv(
+  db: Database,
+  accountId: string,
+  period: Parameters<typeof openStatement>[2],
+): AsyncGenerator<string> {
+  const { movements } = await openStatement(db, accountId, period);
   yield csvLine(Object.keys(CSV_CELLS));
   const textOf = async (rows: Movement[]) => {
     const offers = await offersOf(db, rows);

@@ -90,8 +90,10 @@ test('a first key is made, used against the API, capped and revoked', async () =
 
   await page.getByRole('button', { name: /^Edit/ }).click();
   await page.getByLabel('Name').fill('production');
+  await page.getByLabel('Last day').fill('2099-01-31');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('production', { exact: true }).waitFor();
+  await page.getByText('expires').getByText('31 Jan 2099').waitFor();
   await page.getByRole('button', { name: /requests in 30 days/ }).click();
   await page.getByRole('img', { name: /Requests per day/ }).waitFor();
   await expectNoViolations(page);

@@ -78,29 +78,33 @@ export async function createKey(
 const UPDATE = namedStatement(
   'key_update',
   `update api_keys set name = case when :setsName then :name else name end,
-     monthly_cap = case when :setsCap then :monthlyCap::bigint else monthly_cap end
+     monthly_cap = case when :setsCap then :monthlyCap::bigint else monthly_cap end,
+     expires_at = case when :setsExpiry then :expiresAt::timestamptz else expires_at end
    where id = :id and (:setsName and name is distinct from :name
-     or :setsCap and monthly_cap is distinct from :monthlyCap::bigint)
+     or :setsCap and monthly_cap is distinct from :monthlyCap::bigint
+     or :setsExpiry and expires_at is distinct from :expiresAt::timestamptz)
    returning id`,
 );
 
 /**
- * Changes a key's name, its spending cap, or both; null removes it.
+ * Changes a key's name, spending cap or expiry; null removes it.
  * @returns false if nothing changed
  * @throws UsageError if no key has this id
  */
 export async function updateKey(
   db: Queryable,
   id: string,
-  changes: { name?: string | null | undefined; monthlyCap?: number | null | undefined },
+  changes: { [Field in 'name' | 'expiresAt' | 'monthlyCap']?: NewKey[Field] | null },
 ): Promise<boolean> {
-  const { name, monthlyCap } = changes;
+  const { name, monthlyCap, expiresAt } = changes;
   const values = UPDATE.values({
     id,
     setsName: name !== undefined,
     name: name ?? null,
     setsCap: monthlyCap !== undefined,
     monthlyCap: monthlyCap ?? null,
+    setsExpiry: expiresAt !== undefined,
+    expiresAt: expiresAt ?? null,
   });
   if ((await db.query(UPDATE, values)).length > 0) return true;
   await requireKey(db, id);

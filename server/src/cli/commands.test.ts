@@ -41,13 +41,20 @@ test('a key is renamed, and its cap changed and removed, with a record of each c
   assert.equal((await does(`keys update ${id} --name build`)).changed, true);
   assert.equal((await does(`keys update ${id} --monthly-cap 0`)).changed, true);
   assert.equal((await does(`keys update ${id} --monthly-cap 0`)).changed, false);
+  const expiring = `keys update ${id} --expires-at`;
+  assert.equal((await does(`${expiring} 2099-01-31`)).changed, true);
+  assert.equal((await does(`${expiring} 2099-01-31T00:00:00Z`)).changed, false);
+  assert.equal((await does(`${expiring} none`)).changed, true);
+  await assert.rejects(does(`${expiring} 2020-01-01`), /must be in the future, or none/);
   assert.equal(await capListed(), 0);
   await does(`keys update ${id} --monthly-cap none`);
   assert.equal(await capListed(), null);
   const actions = await does(`actions list --target ${id}`);
   const details = actions.map((action: { details: object }) => action.details);
-  assert.deepEqual(details.slice(0, 3), [
+  assert.deepEqual(details.slice(0, 5), [
     { monthlyCap: null },
+    { expiresAt: null },
+    { expiresAt: '2099-01-31T00:00:00.000Z' },
     { monthlyCap: 0 },
     { name: 'build' },
   ]);

@@ -9,7 +9,7 @@ import { PROOF_MINUTES, recordProof, type Session } from './sessions.ts';
 export const ACTS = {
   passkey: 'add a passkey',
   api_key: 'create an API key',
-  api_key_cap: 'change the monthly cap of an API key',
+  api_key_cap: 'change the monthly cap or the expiry of an API key',
   webhook: 'create a webhook endpoint',
   webhook_secret: 'replace the secret of a webhook endpoint',
   auto_reload: 'set up auto-reload',

@@ -5,25 +5,20 @@ import { useMode } from '../../session.tsx';
 import type { Mode } from '../../site-api.ts';
 import { Code } from '../../ui/code.tsx';
 import { openDialog } from '../../ui/dialog.tsx';
-import { Select } from '../../ui/form/controls.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { DraftDialog } from '../../ui/form/form-dialog.tsx';
 import { NewSecret } from '../../ui/form/new-secret.tsx';
 
-const DAY_MS = 86_400_000;
-const EXPIRIES = [
-  { value: '', label: 'Never' },
-  { value: '30', label: 'In 30 days' },
-  { value: '90', label: 'In 90 days' },
-  { value: '365', label: 'In a year' },
-];
+/** Keys end with a day (UTC). */
+const END_OF_DAY = 'T23:59:59.000Z';
+const dayOf = ({ expires_at: at }: ApiKey) => at?.slice(0, 10) ?? '';
 
 /** Without a key, creates one. */
 export function KeyForm({ apiKey, onSaved }: { apiKey?: ApiKey; onSaved: () => unknown }) {
   const mode = useMode();
   const draft = useDraft(apiKey ? `key ${apiKey.id}` : 'key', () => ({
     name: apiKey?.name ?? '',
-    days: '',
+    day: apiKey ? dayOf(apiKey) : '',
     monthly_cap: String(apiKey?.monthly_cap ?? ''),
   }));
   const send = () => (apiKey ? save(apiKey, draft.value) : create(mode, draft.value));
@@ -47,7 +42,13 @@ export function KeyForm({ apiKey, onSaved }: { apiKey?: ApiKey; onSaved: () => u
             required
             maxLength={100}
           />
-          {!apiKey && <Select label="Expires" {...field('days')} choices={EXPIRIES} />}
+          <Field
+            label="Last day"
+            hint="The key works until its end (UTC). Empty: no end."
+            type="date"
+            min={new Date().toISOString().slice(0, 10)}
+            {...field('day')}
+          />
           <Field
             label="Monthly cap, in credits"
             hint="What the key may spend in a calendar month (UTC). Empty: no cap."
@@ -63,23 +64,27 @@ export function KeyForm({ apiKey, onSaved }: { apiKey?: ApiKey; onSaved: () => u
   );
 }
 
-type Entered = Record<'name' | 'days' | 'monthly_cap', string>;
+type Entered = Record<'name' | 'day' | 'monthly_cap', string>;
 
-function create(mode: Mode, { name, days, monthly_cap: cap }: Entered) {
-  const expires = days && new Date(Date.now() + Number(days) * DAY_MS).toISOString();
+function create(mode: Mode, { name, day, monthly_cap: cap }: Entered) {
   const body = {
     name,
     mode,
-    ...(expires && { expires_at: expires }),
+    ...(day && { expires_at: day + END_OF_DAY }),
     ...(cap !== '' && { monthly_cap: Number(cap) }),
   };
   return api('POST /console/api/keys', { body });
 }
 
-/** Changing the cap requires a proof, so the cap is sent only if it has changed. */
-function save({ id, monthly_cap: before }: ApiKey, { name, monthly_cap: cap }: Entered) {
+/** A change of the cap or the end requires a proof, so they are sent only if they have changed. */
+function save(apiKey: ApiKey, { name, day, monthly_cap: cap }: Entered) {
+  const { id, monthly_cap: before } = apiKey;
   const monthly_cap = cap === '' ? null : Number(cap);
-  const body = { name, ...(monthly_cap !== before && { monthly_cap }) };
+  const body = {
+    name,
+    ...(monthly_cap !== before && { monthly_cap }),
+    ...(day !== dayOf(apiKey) && { expires_at: day === '' ? null : day + END_OF_DAY }),
+  };
   return api('PATCH /console/api/keys/:id', { params: { id }, body });
 }
 

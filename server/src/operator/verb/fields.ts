@@ -160,6 +160,7 @@ export function optional<Value>(field: Field<Value>): Field<Value | undefined> {
 export function orNone<Value>(field: Field<Value>): Field<Value | null> {
   return {
     ...field,
+    kind: field.kind === 'file' ? 'file' : 'text', // an input for numbers or dates takes no "none"
     word: `${field.word}|none`,
     read(given, refuse) {
       if (given === 'none' || given === null) return null;

@@ -6,14 +6,31 @@ import {
   revokeKey,
   updateKey,
 } from '../../accounts/api-keys.ts';
-import { Refusal } from '../../kernel/errors.ts';
 import { spentThisMonth } from '../../tasks/create/key-cap.ts';
 import { performAction, recordAction } from '../actions.ts';
-import { ACCOUNT, flag, OF_ACCOUNT, optional, orNone, text, time, whole } from '../verb/fields.ts';
+import {
+  ACCOUNT,
+  type Field,
+  flag,
+  OF_ACCOUNT,
+  optional,
+  orNone,
+  text,
+  time,
+  whole,
+} from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
 
 const KEY = text('The id of the key; it is not secret.', { word: 'KEY_ID' });
 const NAME = text('A name, so that people can tell keys apart.', { word: 'N' });
+/** A past time would not say when it ended. */
+const EXPIRY: Field<Date> = {
+  ...time('When it stops working, in the future.'),
+  read(given, refuse) {
+    const at = time('').read(given, refuse);
+    return at.getTime() > Date.now() ? at : refuse('must be in the future');
+  },
+};
 const CAP = whole('Credits that its creates may spend in a calendar month (UTC).', {
   word: 'CREDITS',
   max: 999_999_999_999,
@@ -25,7 +42,7 @@ export const KEYS = {
     fields: {
       account: ACCOUNT,
       name: optional(NAME),
-      expires_at: optional(time('When it stops working.')),
+      expires_at: optional(EXPIRY),
       monthly_cap: optional(CAP),
       test: flag('Makes a test key: it spends test credits, and no real provider is called.'),
     },
@@ -36,9 +53,6 @@ export const KEYS = {
       const { expires_at: expiresAt, monthly_cap: cap } = given;
       const mode = test ? 'test' : 'live';
       const accountId = await findAccount(db, account);
-      if (expiresAt && expiresAt.getTime() <= Date.now()) {
-        throw new Refusal('expires_at', expiresAt, 'must be in the future');
-      }
       const { keyId, secret } = await db.transaction(async (tx) => {
         await requireNotErased(tx, accountId);
         const created = await createKey(tx, { accountId, mode, name, expiresAt, monthlyCap: cap });
@@ -50,13 +64,18 @@ export const KEYS = {
     },
   }),
   'keys update': verb({
-    summary: 'Rename a key, or set what its creates may spend in a calendar month (UTC)',
-    fields: { key: KEY, name: optional(NAME), monthly_cap: optional(orNone(CAP)) },
+    summary: 'Rename a key, or set when it ends or what it may spend in a calendar month (UTC)',
+    fields: {
+      key: KEY,
+      name: optional(NAME),
+      expires_at: optional(orNone(EXPIRY)),
+      monthly_cap: optional(orNone(CAP)),
+    },
     positional: ['key'],
     reason: 'optional',
-    dialog: { title: 'Change the key' },
-    run: ({ db }, { key, name, monthly_cap: monthlyCap }, action) => {
-      const changes = { name, monthlyCap };
+    dialog: { title: 'Change the key', effect: 'Enter none to remove its cap or its end.' },
+    run: ({ db }, { key, name, expires_at: expiresAt, monthly_cap: monthlyCap }, action) => {
+      const changes = { name, expiresAt, monthlyCap };
       return performAction(db, action, { target: key, details: changes }, async (tx) => {
         const changed = await updateKey(tx, key, changes);
         return { key_id: key, changed };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
+import { sql } from '../../../test/task-fixtures.ts';
 import { openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
 import { createKey } from '../../accounts/api-keys.ts';
 import { openKeyUsage } from '../../accounts/key-usage.ts';
@@ -38,6 +39,31 @@ test('a key is made, used, renamed, capped and revoked by its account', async ()
   assert.ok(revoked.body.revoked_at);
   assertError(await balanceWith(body.secret), 'unauthorized');
   assert.equal((await visitor.delete(url)).body.revoked_at, revoked.body.revoked_at);
+});
+
+test('the expiry of a key is set, changed and removed; a key that has ended stays so', async () => {
+  const visitor = await website.signIn({ credits: 40 });
+  const { body } = await visitor.write(KEYS, { name: 'ci' });
+  const url = `${KEYS}/${body.key.id}`;
+  const expire = (expires_at: unknown) => visitor.write(url, { expires_at }, 'PATCH');
+  for (const at of ['2099-01-31T00:00:00.000Z', '2098-01-31T00:00:00.000Z', null]) {
+    assert.equal((await expire(at)).body.expires_at, at);
+  }
+  for (const wrong of ['2020-01-01', 'tomorrow', '']) {
+    const { error } = (await expire(wrong)).body;
+    assert.deepEqual([error.code, error.details.field], ['invalid_request', 'expires_at'], wrong);
+  }
+  const changed = website.outbox.length;
+  await website.sendMails();
+  const told = website.outbox.slice(changed).map(({ text }) => /The expiry of/.test(text));
+  assert.equal(told.filter(Boolean).length, 3);
+  await sql(
+    website.database.db,
+    `update api_keys set expires_at = clock_now() - interval '1 minute' where id = $1`,
+    [body.key.id],
+  );
+  for (const at of ['2099-01-31T00:00:00Z', null]) assertError(await expire(at), 'invalid_request');
+  assertError(await balanceWith(body.secret), 'unauthorized');
 });
 
 test('a test key spends test credits, which the account refills', async () => {

@@ -65,6 +65,7 @@ const CREATES = { max: 100, seconds: 86_400 };
 const MAX_CAP = 1_000_000_000;
 
 const NameSchema = nameSchema(100);
+const TimeSchema = Type.String({ maxLength: 40 });
 const CapSchema = Type.Integer({ minimum: 0, maximum: MAX_CAP });
 
 export type NewApiKey = ResultOf<typeof createOwnKey>;
@@ -78,7 +79,7 @@ const createOwnKey = siteRoute('POST /console/api/keys', {
   body: Type.Object({
     name: NameSchema,
     mode: Type.Optional(ModeSchema),
-    expires_at: Type.Optional(Type.String({ maxLength: 40 })),
+    expires_at: Type.Optional(TimeSchema),
     monthly_cap: Type.Optional(CapSchema),
   }),
   handle: async (deps: PageDeps, { body, request, reply, session }) => {
@@ -120,6 +121,13 @@ function readExpiry(text: string | undefined): Date | undefined {
   });
 }
 
+/** A later expiry would bring back a key that has ended, beyond the limit of valid ones. */
+function requireValid({ revoked_at: revoked, expires_at: expiry }: Omit<OwnKey, 'id'>): void {
+  if (revoked === null && (expiry === null || expiry.getTime() > Date.now())) return;
+  const details = { field: 'expires_at', reason: 'key_ended' };
+  throw invalidRequest('This API key has ended. Create another one.', details);
+}
+
 function tooManyKeys(): ApiError {
   const message = `An account can have ${MAX_KEYS} valid API keys. Revoke one that is not used.`;
   return invalidRequest(message, { reason: 'too_many', limit: MAX_KEYS });
@@ -135,21 +143,30 @@ export const KEY_ROUTES = [
     },
   }),
   createOwnKey,
-  /** A cap of null removes it. */
+  /** A cap or an expiry of null removes it. */
   siteRoute('PATCH /console/api/keys/:id', {
-    proof: ({ monthly_cap: cap }) => (cap === undefined ? undefined : 'api_key_cap'),
+    proof: ({ monthly_cap: cap, expires_at: expiry }) =>
+      cap === undefined && expiry === undefined ? undefined : 'api_key_cap',
     body: Type.Object({
       name: Type.Optional(NameSchema),
       monthly_cap: Type.Optional(Type.Union([CapSchema, Type.Null()])),
+      expires_at: Type.Optional(Type.Union([TimeSchema, Type.Null()])),
     }),
     handle: async (deps: PageDeps, { body, params, request, session: { accountId } }) => {
       const { db } = deps;
-      const { name, monthly_cap: monthlyCap } = body;
-      const { id, monthly_cap: before } = await readKey(db, accountId, params.id);
+      const { name, monthly_cap: monthlyCap, expires_at: expiry } = body;
+      const { id, ...before } = await readKey(db, accountId, params.id);
+      const expiresAt = expiry === null ? null : readExpiry(expiry);
+      if (expiresAt !== undefined) requireValid(before);
       await db.transaction(async (tx) => {
-        await updateKey(tx, id, { name: name?.trim(), monthlyCap });
-        if (monthlyCap === undefined || monthlyCap === before) return;
-        const what = `The monthly cap of an API key was changed: ${id}`;
+        await updateKey(tx, id, { name: name?.trim(), monthlyCap, expiresAt });
+        const hasOtherCap = monthlyCap !== undefined && monthlyCap !== before.monthly_cap;
+        const hasOtherEnd =
+          expiresAt !== undefined && expiresAt?.getTime() !== before.expires_at?.getTime();
+        if (!hasOtherCap && !hasOtherEnd) return;
+        const changed = hasOtherCap ? 'monthly cap' : 'expiry';
+        const also = hasOtherCap && hasOtherEnd ? ', and so was its expiry' : '';
+        const what = `The ${changed} of an API key was changed: ${id}${also}`;
         await tellOwner(tx, { ...deps, request }, { accountId, what });
       });
       return readKey(db, accountId, id);

@@ -100,6 +100,7 @@ export interface Part<Item> {
 export interface LoadedList<Item> extends Omit<Loaded<unknown>, 'data' | 'set'> {
   items: Item[] | undefined;
   parts: Part<Item>[];
+  address: string;
   hasMore: boolean;
   more(): Promise<void>;
 }
@@ -132,12 +133,14 @@ export function useList(
     }
     return parts;
   };
-  const loaded = useRead(filled(path, given), readParts, before);
+  const address = filled(path, given);
+  const loaded = useRead(address, readParts, before);
   const { data: parts = [], error, isLoading, run, reload } = loaded;
   const next = parts.at(-1)?.next;
   return {
     items: parts.length > 0 ? parts.flatMap(({ items }) => items) : undefined,
     parts,
+    address,
     error,
     isLoading,
     hasMore: next != null,

@@ -117,7 +117,7 @@ export function More({ list }: { list: ShownList<unknown> }) {
 
 /** A list loaded page by page or at once. */
 type ShownList<Row> = Pick<LoadedList<Row>, 'items' | 'error' | 'isLoading' | 'reload'> &
-  Partial<Pick<LoadedList<Row>, 'hasMore' | 'more'>>;
+  Partial<Pick<LoadedList<Row>, 'hasMore' | 'more' | 'address'>>;
 
 interface ListTableProps<Row extends object> extends Omit<TableProps<Row>, 'rows'> {
   list: ShownList<Row>;

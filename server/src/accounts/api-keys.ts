@@ -5,6 +5,7 @@ import {
   type Queryable,
   query,
   queryColumn,
+  queryFirst,
   queryValue,
   whether,
 } from '../database/database.ts';
@@ -74,6 +75,15 @@ export async function createKey(
   await db.query(INSERT, INSERT.values({ ...own, name, expiresAt, monthlyCap }));
   return { keyId, secret };
 }
+
+/** What {@link updateKey} changes, without the name, which an erasure must be able to remove. */
+export const keyTerms = queryFirst<
+  [id: string],
+  { monthlyCap: number | null; expiresAt: Date | null }
+>(
+  'key_terms',
+  'select monthly_cap as "monthlyCap", expires_at as "expiresAt" from api_keys where id = $1',
+);
 
 const UPDATE = namedStatement(
   'key_update',

@@ -51,12 +51,14 @@ test('a key is renamed, and its cap changed and removed, with a record of each c
   assert.equal(await capListed(), null);
   const actions = await does(`actions list --target ${id}`);
   const details = actions.map((action: { details: object }) => action.details);
+  const before = { monthlyCap: 0, expiresAt: null };
+  const expiresAt = '2099-01-31T00:00:00.000Z';
   assert.deepEqual(details.slice(0, 5), [
-    { monthlyCap: null },
-    { expiresAt: null },
-    { expiresAt: '2099-01-31T00:00:00.000Z' },
-    { monthlyCap: 0 },
-    { name: 'build' },
+    { monthlyCap: null, before },
+    { expiresAt: null, before: { ...before, expiresAt } },
+    { expiresAt, before },
+    { monthlyCap: 0, before: { ...before, monthlyCap: 5 } },
+    { name: 'build', before: { ...before, monthlyCap: 5 } },
   ]);
 });
 

@@ -23,6 +23,8 @@ export interface ActionTarget {
   target: string;
   /** More about the change, without secrets or personal data. */
   details?: object;
+  /** Reads what the change replaces: it is recorded with the details. */
+  before?: (tx: Transaction) => Promise<object | undefined>;
 }
 
 const INSERT = namedStatement(
@@ -35,7 +37,7 @@ const INSERT = namedStatement(
 export async function recordAction(
   tx: Transaction,
   { command, actor, reason }: Action,
-  { target, details }: ActionTarget,
+  { target, details }: Omit<ActionTarget, 'before'>,
 ): Promise<void> {
   const values = INSERT.values({
     command,
@@ -54,12 +56,15 @@ export async function recordAction(
 export function performAction<Result extends { changed: boolean }>(
   db: Database,
   action: Action,
-  changing: ActionTarget,
+  { before: readBefore, ...changing }: ActionTarget,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
   return db.transaction(async (tx) => {
+    const before = await readBefore?.(tx);
     const result = await work(tx);
-    if (result.changed) await recordAction(tx, action, changing);
+    const details = before ? { ...changing.details, before } : changing.details;
+    if (result.changed)
+      await recordAction(tx, action, { ...changing, ...(details && { details }) });
     return result;
   });
 }

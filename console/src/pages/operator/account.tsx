@@ -1,6 +1,6 @@
 import { useList, useLoad } from '../../load.ts';
 import type { Item, Result } from '../../site-api.ts';
-import { TestMark } from '../../ui/badge.tsx';
+import { Badge, TestMark } from '../../ui/badge.tsx';
 import { Link } from '../../ui/button.tsx';
 import { Card, Facts, Figure } from '../../ui/card.tsx';
 import { Credits, DateTime, formatNumber, RelativeTime } from '../../ui/format.tsx';
@@ -81,19 +81,23 @@ function Buttons({ account }: { account: Account }) {
 }
 
 function Details({ account }: { account: Account }) {
-  const { paid, promotional, keys, actions } = account;
+  const { paid, promotional, test, keys, endpoints, actions } = account;
   return (
     <>
-      <div class="grid grid-cols-2 gap-6 lg:grid-cols-4">
+      <div class="grid grid-cols-2 gap-6 lg:grid-cols-5">
         <Figure name="Paid credits">{formatNumber(paid.available)}</Figure>
         <Figure name="Promotional">{formatNumber(promotional.available)}</Figure>
         <Figure name="Reserved">{formatNumber(paid.reserved + promotional.reserved)}</Figure>
         <Figure name="Owed">{formatNumber(paid.debt + promotional.debt)}</Figure>
+        <Figure name="Test credits" note={`${formatNumber(test.reserved)} reserved`}>
+          {formatNumber(test.available)}
+        </Figure>
       </div>
       <Card title="Account">
         <Facts facts={factsOf(account)} />
       </Card>
       <TableCard title="API keys" columns={KEYS} rows={keys} keyOf={(key) => key.key_id} />
+      <TableCard title="Webhook endpoints" columns={ENDPOINTS} rows={endpoints} />
       <WaysIn account={account} />
       <TableCard title="What operators changed" {...ACTIONS} rows={actions} />
     </>
@@ -119,6 +123,7 @@ function factsOf(account: Account) {
       name: 'Orders',
       value: <Link href={`/operator/orders?account=${id}`}>Orders of this account</Link>,
     },
+    { name: 'Subscription', value: subscriptionOf(account) },
     ...lots.map(({ lot, kind, available, expires_at: expiresAt }) => ({
       name: 'Expiring credits',
       value: (
@@ -144,7 +149,63 @@ const KEYS: Column<Account['keys'][number]>[] = [
       <span class="figures text-sm text-dim">{key.last_used_address}</span>
     </div>
   )),
-  column('State', (key) => (key.revoked_at ? 'revoked' : 'valid')),
+  column('State', (key) => <KeyState apiKey={key} />),
+  column('', ({ key_id: key, revoked_at: revokedAt }) =>
+    revokedAt ? null : (
+      <div class="flex gap-1.5 md:justify-end">
+        <AskButton small item={key} change={{ verb: 'keys update', given: { key } }}>
+          Change
+        </AskButton>
+        <AskButton small item={key} change={{ verb: 'keys revoke', given: { key } }}>
+          Revoke
+        </AskButton>
+      </div>
+    ),
+  ),
+];
+
+function KeyState({ apiKey }: { apiKey: Account['keys'][number] }) {
+  const { revoked_at: revokedAt, expires_at: expiresAt, monthly_cap: cap } = apiKey;
+  if (revokedAt) return <>revoked</>;
+  if (expiresAt === null) return <Cell below={cap !== null && capText(cap)}>valid</Cell>;
+  const word = Date.parse(expiresAt) > Date.now() ? 'until ' : 'expired ';
+  return (
+    <Cell below={cap !== null && capText(cap)}>
+      {word}
+      <DateTime at={expiresAt} />
+    </Cell>
+  );
+}
+
+const capText = (cap: number) => `at most ${formatNumber(cap)} a month`;
+
+function subscriptionOf({ subscription }: Account) {
+  if (subscription === null) return null;
+  const { plan, state, renews_at: at } = subscription;
+  return (
+    <>
+      {plan}, {state}
+      {at && [', renews ', <DateTime key="at" at={at} />]}
+    </>
+  );
+}
+
+const ENDPOINTS: Column<Account['endpoints'][number]>[] = [
+  prose('Address', ({ url, mode, description }) => (
+    <Cell below={description}>
+      {url ?? 'none, only listed'} {mode === 'test' && <TestMark />}
+    </Cell>
+  )),
+  mono('Endpoint ID', ({ id }) => id),
+  column('State', ({ disabled_at: at, disabled_because: why, failing_since: since }) => {
+    if (at) return <Badge tone="bad">{`disabled: ${why}`}</Badge>;
+    if (since === null) return <Badge tone="good">sound</Badge>;
+    return (
+      <Cell below={['since ', <RelativeTime key="at" at={since} />]}>
+        <Badge tone="bad">failing</Badge>
+      </Cell>
+    );
+  }),
 ];
 
 const MOVEMENTS: Column<Movement>[] = [

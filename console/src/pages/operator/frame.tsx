@@ -3,7 +3,7 @@ import { useContext, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { isMissing, type Loaded } from '../../load.ts';
 import { TestMark } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
 import { openDialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { submitting } from '../../ui/form/sending.tsx';
@@ -235,6 +235,9 @@ type ListPageProps<Row extends object> = OperatorPageProps &
     caption?: string;
   };
 
+/** The first 10 000 rows of a verb's list. */
+const withCsv = (list: string) => `${list}${list.includes('?') ? '&' : '?'}csv=yes`;
+
 /** A page with one list and its filters. Changes reload the list. */
 export function ListPage<Row extends object>(props: ListPageProps<Row>) {
   const { title, lead, actions, children, list, onDone = list.reload, ...table } = props;
@@ -242,6 +245,13 @@ export function ListPage<Row extends object>(props: ListPageProps<Row>) {
     <OperatorPage title={title} lead={lead} actions={actions} onDone={onDone}>
       {children}
       <ListCard list={list} caption={title} {...table} />
+      {list.address?.includes('/list') && list.items && list.items.length > 0 && (
+        <p>
+          <ButtonLink icon="download" href={withCsv(list.address)} download="list.csv">
+            Download CSV
+          </ButtonLink>
+        </p>
+      )}
     </OperatorPage>
   );
 }

@@ -9,7 +9,7 @@ import { Select } from '../../ui/form/controls.tsx';
 import { DateTime, labelOf, RelativeTime } from '../../ui/format.tsx';
 import { Player } from '../../ui/player.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { type Column, column, TableCard } from '../../ui/table.tsx';
+import { type Column, column, prose, TableCard } from '../../ui/table.tsx';
 import { AccountLink, AskButton, Id, ListPage, Recorded, RecordPage } from './frame.tsx';
 import { ACTIONS } from './lists.tsx';
 
@@ -50,7 +50,9 @@ const COLUMNS: Column<ReportRow>[] = [
   column('Report', ({ id }) => <Id href={`/operator/reports/${id}`} id={id} />),
   column('Reason', ({ reason }) => labelOf(reason)),
   column('Received', (report) => <RelativeTime at={report.created_at} />),
-  column('Video', ({ task_id: task }) => (task ? 'found' : 'not ours')),
+  prose('Account', ({ account_id: id, email }) =>
+    id === null ? 'not ours' : <AccountLink row={{ account_id: id, email }} />,
+  ),
 ];
 
 export function ReportPage({ id }: { id: string }) {

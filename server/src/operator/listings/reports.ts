@@ -12,9 +12,16 @@ interface ReportListing {
   decided_at: Date | null;
   /** null: no video of this service was named. */
   task_id: string | null;
+  /** Whose it is. */
+  account_id: string | null;
+  email: string | null;
 }
 
-const COLUMNS = 'r.id, r.reason, r.state, r.created_at, r.decided_at, r.task_id';
+const COLUMNS =
+  'r.id, r.reason, r.state, r.created_at, r.decided_at, r.task_id, t.account_id, a.email';
+
+const OWNER = `left join tasks t on t.id = r.task_id
+     left join accounts a on a.id = t.account_id and a.erased_at is null`;
 
 /** A page of the reports in a state, oldest first. @param after the previous page's last id */
 export const listReports = query<
@@ -22,7 +29,7 @@ export const listReports = query<
   ReportListing
 >(
   'operator_reports',
-  `select ${COLUMNS} from reports r
+  `select ${COLUMNS} from reports r ${OWNER}
    where r.state = $3 and ($1::text is null
      or (r.created_at, r.id) > (select c.created_at, c.id from reports c where c.id = $1))
    order by r.created_at, r.id limit $2`,
@@ -38,8 +45,6 @@ interface ReportDetails extends ReportListing {
   object_state: string | null;
   /** Until when the file is kept, though it was taken down; null: it is not. */
   evidence_until: Date | null;
-  account_id: string | null;
-  email: string | null;
   /** Other reports of the same video. */
   other_reports: number;
   now_seconds: number;
@@ -49,12 +54,11 @@ const read = queryFirst<[id: string], ReportDetails>(
   'operator_report',
   `select ${COLUMNS}, r.video, r.contact, r.evidence, r.object_id, o.state as object_state,
      case o.state when 'deleting' then o.evidence_until end as evidence_until,
-     t.account_id, a.email, extract(epoch from clock_now())::float8 as now_seconds,
+     extract(epoch from clock_now())::float8 as now_seconds,
      (select count(*)::int from reports c where c.task_id = r.task_id and c.id <> r.id)
        as other_reports
    from reports r left join stored_objects o on o.id = r.object_id
-     left join tasks t on t.id = r.task_id
-     left join accounts a on a.id = t.account_id and a.erased_at is null
+     ${OWNER}
    where r.id = $1`,
 );
 

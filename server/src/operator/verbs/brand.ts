@@ -6,6 +6,7 @@ import {
 } from '../../brand/brand.ts';
 import { LOGO_BYTES, readLogo } from '../../brand/logo.ts';
 import { readBrandSettings, setBrand } from '../../brand/stored-brand.ts';
+import type { Transaction } from '../../database/database.ts';
 import { Refusal, UsageError } from '../../kernel/errors.ts';
 import { performAction } from '../actions.ts';
 import { file, optional, orNone, parsed, text } from '../verb/fields.ts';
@@ -52,14 +53,26 @@ export const BRAND = {
     async run(deps, input, action) {
       const changes = given(input);
       requireFree(changes, await fixedOf(deps));
-      const { logo } = changes;
-      const details = { ...changes, ...(logo && { logo: sizeOf(logo) }) };
-      return performAction(deps.db, action, { target: 'brand', details }, async (tx) => ({
+      const changing = {
+        target: 'brand',
+        details: recorded(changes),
+        before: async (tx: Transaction) => {
+          const stored = Object.entries(await readBrandSettings(tx));
+          return recorded(Object.fromEntries(stored.filter(([name]) => name in changes)));
+        },
+      };
+      return performAction(deps.db, action, changing, async (tx) => ({
         changed: await setBrand(tx, changes),
       }));
     },
   }),
 };
+
+/** Without the bytes of the logo. */
+function recorded(changes: Changes): Changes {
+  const { logo } = changes;
+  return { ...changes, ...(logo && { logo: sizeOf(logo) }) };
+}
 
 async function fixedOf({ fixedBrand }: VerbDeps): Promise<BrandSettings> {
   return (await fixedBrand?.()) ?? {};

@@ -1,11 +1,13 @@
 import { findAccount, requireNotErased } from '../../accounts/accounts.ts';
 import {
   createKey,
+  keyTerms,
   listKeys,
   revokeAllKeys,
   revokeKey,
   updateKey,
 } from '../../accounts/api-keys.ts';
+import type { Transaction } from '../../database/database.ts';
 import { spentThisMonth } from '../../tasks/create/key-cap.ts';
 import { performAction, recordAction } from '../actions.ts';
 import {
@@ -76,7 +78,8 @@ export const KEYS = {
     dialog: { title: 'Change the key', effect: 'Enter none to remove its cap or its end.' },
     run: ({ db }, { key, name, expires_at: expiresAt, monthly_cap: monthlyCap }, action) => {
       const changes = { name, expiresAt, monthlyCap };
-      return performAction(db, action, { target: key, details: changes }, async (tx) => {
+      const before = (tx: Transaction) => keyTerms(tx, key);
+      return performAction(db, action, { target: key, details: changes, before }, async (tx) => {
         const changed = await updateKey(tx, key, changes);
         return { key_id: key, changed };
       });

@@ -78,10 +78,15 @@ export const MODELS = {
     reason: 'required',
     dialog: { title: 'Set a model' },
     run: ({ db }, { name, ...wish }, action) =>
-      performAction(db, action, { target: name, details: wish }, async (tx) => {
-        const { changed, dropped } = await setModel(tx, { name, source: 'operator', wish });
-        return { ...(await shownNamed(tx, name)), dropped, changed };
-      }),
+      performAction(
+        db,
+        action,
+        { target: name, details: wish, before: priced(name) },
+        async (tx) => {
+          const { changed, dropped } = await setModel(tx, { name, source: 'operator', wish });
+          return { ...(await shownNamed(tx, name)), dropped, changed };
+        },
+      ),
   }),
   'models import': verb({
     summary: "Print the commands that would add a provider's models; it changes nothing",
@@ -110,6 +115,8 @@ export const MODELS = {
       }),
   }),
 };
+
+const priced = (name: string) => (tx: Queryable) => shownNamed(tx, name);
 
 async function now(db: Queryable): Promise<Date> {
   return new Date(await readClockMs(db));

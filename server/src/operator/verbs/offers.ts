@@ -1,5 +1,5 @@
-import { listOffers, type Offer, retireOffer, setOffer } from '../../billing/offers.ts';
-import type { Database } from '../../database/database.ts';
+import { listOffers, type Offer, readOffer, retireOffer, setOffer } from '../../billing/offers.ts';
+import type { Database, Transaction } from '../../database/database.ts';
 import { type Action, performAction } from '../actions.ts';
 import { choiceOf, type InputOf, optional, text, whole } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
@@ -48,7 +48,8 @@ function set(
     expires_days: terms.expires_days ?? null,
   };
   const { id: target, ...details } = offer;
-  return performAction(db, action, { target, details }, async (tx) => {
+  const before = (tx: Transaction) => readOffer(tx, type.kind, target);
+  return performAction(db, action, { target, details, before }, async (tx) => {
     const changed = await setOffer(tx, offer);
     return { ...offer, active: true, changed };
   });

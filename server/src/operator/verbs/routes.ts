@@ -87,7 +87,13 @@ export const ROUTES = {
       const choice = given ?? before?.choice ?? 'order';
       const retryFailed = retry === undefined ? (before?.retry_failed ?? false) : retry === 'on';
       const details = { choice, retry_failed: retryFailed, steps: steps && formatSteps(steps) };
-      return performAction(db, action, { target: model, details }, async (tx) => {
+      const replaced = before && {
+        choice: before.choice,
+        retry_failed: before.retry_failed,
+        steps: formatSteps(before.steps),
+      };
+      const changing = { target: model, details, before: async () => replaced };
+      return performAction(db, action, changing, async (tx) => {
         const changed = steps
           ? await saveRoute(tx, { ...details, model, steps })
           : await deleteRoute(tx, model);

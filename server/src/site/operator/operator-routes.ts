@@ -2,11 +2,13 @@ import { Type } from 'typebox';
 import { findAccount, withEmails } from '../../accounts/accounts.ts';
 import { listKeys } from '../../accounts/api-keys.ts';
 import { describeMovement, offersOf, orderIdOf } from '../../billing/movement-words.ts';
+import { subscriptionOf } from '../../billing/subscription/subscription.ts';
 import { readCatalog } from '../../catalog/stored-models.ts';
 import type { Queryable } from '../../database/database.ts';
 import { csvTable } from '../../kernel/text/csv.ts';
 import { readOverview } from '../../ledger/overview.ts';
 import { movementPage } from '../../ledger/statement.ts';
+import { testBalance } from '../../ledger/test-credits.ts';
 import { listActions } from '../../operator/actions.ts';
 import { listAudits } from '../../operator/audit-runs.ts';
 import { readDecisions } from '../../operator/decisions.ts';
@@ -23,6 +25,7 @@ import { COST_COLUMNS, readCosts } from '../../operator/verbs/costs.ts';
 import { listProviders, showCreates } from '../../operator/verbs/providers.ts';
 import { showRoutes } from '../../operator/verbs/routes.ts';
 import { TASKS } from '../../operator/verbs/tasks.ts';
+import { listEndpoints } from '../../webhooks/endpoints.ts';
 import { siteRoute } from '../route.ts';
 import { sendCsv } from '../send-file.ts';
 import { type OperatorDeps, operatorRead, PAGE_ROWS, PREFIX, pageOf } from './operator-route.ts';
@@ -46,6 +49,11 @@ const COSTS = {
   days: Type.Enum(['7', '30'], { default: '7' }),
 };
 const CostsSchema = Type.Object(COSTS);
+
+async function shownSubscription(db: Queryable, accountId: string) {
+  const found = await subscriptionOf(db, accountId);
+  return found ? { plan: found.plan_name, state: found.state, renews_at: found.renews_at } : null;
+}
 
 /** Each model with its route; without one, its tasks go to PROVIDER. */
 async function routesOfModels(db: Queryable, providerName: string) {
@@ -139,6 +147,13 @@ export const OPERATOR_ROUTES = [
       ...(await showAccount(db, accountId)),
       lots: (await readOverview(db, accountId)).lots,
       keys: await listKeys(db, accountId),
+      test: await testBalance(db, accountId),
+      endpoints: (
+        await Promise.all(
+          (['live', 'test'] as const).map((mode) => listEndpoints(db, accountId, mode)),
+        )
+      ).flat(),
+      subscription: await shownSubscription(db, accountId),
       ...(await listSignIns(db, accountId)),
       actions: await listActions(db, { target: accountId, limit: ACTIONS_SHOWN }),
     };

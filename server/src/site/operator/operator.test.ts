@@ -150,6 +150,7 @@ test('an account is found, gets credits once per reference, is disabled and enab
   assert.equal((await changed(operator, 'credits adjust', adjustment)).booked, true);
   const shown = (await operator.get(`${API}${at}`)).body;
   assert.deepEqual([shown.paid.available, shown.keys.length], [420, 1]);
+  assert.deepEqual([shown.test.available, shown.endpoints, shown.subscription], [1e5, [], null]);
   assert.ok(!JSON.stringify(shown).includes('secret'));
   const statement = (await operator.get(`${API}${at}/statement`)).body;
   assert.deepEqual(
@@ -226,6 +227,23 @@ test('costs are shown and downloaded by day, model, connection and account', asy
   for (const query of ['per=hour', 'days=8', 'days=']) {
     assertError(await operator.get(`${API}/costs?${query}`), 'invalid_request');
     assertError(await operator.get(`${API}/costs.csv?${query}`), 'invalid_request');
+  }
+});
+
+test('each list is downloaded as CSV, with addresses', async () => {
+  const email = (await website.signIn()).email;
+  for (const [list, column] of [
+    ['accounts list', 'email'],
+    ['tasks list', 'email'],
+    ['orders list', undefined],
+    ['actions list', 'command'],
+    ['reports list', undefined],
+  ] as const) {
+    const csv = await operator.get(`${pathOf(list)}?csv=yes`);
+    assert.match(String(csv.headers['content-type']), /^text\/csv/, list);
+    const [head = ''] = csv.body.split('\r\n');
+    if (column) assert.ok(head.split(',').includes(column), `${list}: ${head}`);
+    if (list === 'accounts list') assert.ok(csv.body.includes(`,${email},`), csv.body);
   }
 });
 

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { csvTable } from '../../kernel/text/csv.ts';
 import type { Action } from '../../operator/actions.ts';
 import type { FieldFacts } from '../../operator/verb/fields.ts';
 import type { Verb } from '../../operator/verb/verb.ts';
@@ -11,6 +12,7 @@ import {
 } from '../../operator/verbs/list.ts';
 import { noSuchPath } from '../../requests/errors.ts';
 import { type AsJson, siteRoute } from '../route.ts';
+import { sendCsv } from '../send-file.ts';
 import { type OperatorDeps, PAGE_ROWS, PREFIX, pageOf, withApiErrors } from './operator-route.ts';
 
 const ReasonSchema = Type.String({
@@ -42,12 +44,14 @@ export const VERB_ROUTES = [
     access: 'operator',
     query: Type.Object({}, { additionalProperties: Type.String() }),
     params: ParamsSchema,
-    handle: async (deps: OperatorDeps, { query, params, session }) => {
+    handle: async (deps: OperatorDeps, { query, params, session, reply }) => {
       const { name, verb } = await findVerb(params['*']);
       if (isChange(verb)) throw noSuchPath();
-      const { cursor, ...given } = query as Record<string, string>;
+      const { cursor, csv, ...given } = query as Record<string, string>;
       const action = { command: name, actor: session.email, reason: null };
-      return performed(deps, verb, { given, cursor, action });
+      if (csv === undefined) return performed(deps, verb, { given, cursor, action });
+      const rows = await performed(deps, verb, { given, action, limit: CSV_ROWS });
+      return sendCsv(reply, `${name.replaceAll(' ', '-')}.csv`, tableOf(itemsIn(rows)));
     },
   }),
   siteRoute(`POST ${PREFIX}/verbs/*`, {
@@ -64,15 +68,41 @@ export const VERB_ROUTES = [
   }),
 ];
 
+/** The most rows of a list's CSV: the first ones. */
+const CSV_ROWS = 10_000;
+
+function itemsIn(result: unknown): object[] {
+  const { items }: { items?: unknown } = Object(result);
+  return Array.isArray(items) ? items : [];
+}
+
+/** A line for each row; values that are lists or objects are JSON. */
+function tableOf(rows: object[]): string {
+  const columns = [...new Set(rows.flatMap(Object.keys))];
+  const lines = rows.map((row) => {
+    const values = Object.entries(row).map(([name, value]) => {
+      const isNested = typeof value === 'object' && value !== null && !(value instanceof Date);
+      return [name, isNested ? JSON.stringify(value) : value];
+    });
+    return Object.fromEntries(values);
+  });
+  return csvTable(columns, lines);
+}
+
 /** Runs a verb for a request. Lists are sent as a page with the next one's cursor. */
 function performed(
   { db, log, brand }: OperatorDeps,
   verb: Verb,
-  { given, cursor, action }: { given: object; cursor?: string | undefined; action: Action },
+  {
+    given,
+    cursor,
+    action,
+    limit = PAGE_ROWS,
+  }: { given: object; cursor?: string | undefined; action: Action; limit?: number },
 ): Promise<unknown> {
   const isItemRead = verb.positional !== undefined && !verb.reason;
   return withApiErrors(async () => {
-    const page = { limit: PAGE_ROWS, after: cursor || undefined };
+    const page = { limit, after: cursor || undefined };
     const work = verb.prepareRequest(given);
     const fixedBrand = async () => brand.fixed;
     const { consoleWaitSeconds: waitSeconds } = verb;
@@ -102,7 +132,7 @@ type WithSlash<Name extends string> = Name extends `${infer Noun} ${infer Verb}`
 type ReadBy<Name extends VerbName> = {
   name: `GET ${typeof PREFIX}/verbs/${WithSlash<Name>}`;
   body: undefined;
-  query: { [Field in FieldOf<Name> | 'cursor']?: string };
+  query: { [Field in FieldOf<Name> | 'cursor' | 'csv']?: string };
   result: AsJson<Read<ShownOf<Name>>>;
 };
 

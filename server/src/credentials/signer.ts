@@ -73,8 +73,8 @@ export function createSigner(deps: {
     const { algorithm } = certificate;
     const reserveBytes = reservedBytes(certificate, isStamping);
     let isStamped = false;
-    // A video without a time stamp is better than none. An authority that fails is left alone for
-    // three times as long as that took, so that one which hangs holds up few videos.
+    // A video without a time stamp is better than none. After a failure that took t seconds, the
+    // authority is not asked for 3 t seconds: one that hangs then holds up few videos.
     const stamp = async (signed: Buffer) => {
       const askedAt = performance.now();
       if (!isStamping || askedAt < stampsFrom) return undefined;

@@ -61,13 +61,13 @@ function connectionsOf(
   const [aspect_ratio = '16:9'] = aspectRatios;
   const requests = modes.flatMap((mode) =>
     durations.map((duration): GenerationRequest => {
-      return { ...NOTHING, mode, model, resolution, duration, aspect_ratio };
+      return { ...PLAIN_REQUEST, mode, model, resolution, duration, aspect_ratio };
     }),
   );
   return [...new Set(requests.flatMap((request) => routing.usualConnectionsFor(request)))];
 }
 
-const NOTHING = {
+const PLAIN_REQUEST = {
   prompt: '',
   reference_image_urls: [],
   reference_video_urls: [],

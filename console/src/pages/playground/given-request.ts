@@ -31,7 +31,7 @@ export function givenRequest(text: string, rules: Rules): GivenRequest {
   const isTaken = ([name, value]: [string, unknown]) =>
     Object.hasOwn(properties, name) && fits(value, properties[name] ?? {});
   const taken = Object.entries(given).filter(isTaken);
-  const body = withoutMisfits(Object.fromEntries(taken), rules);
+  const body = withoutUnoffered(Object.fromEntries(taken), rules);
   return { body, refused: Object.keys(given).filter((name) => !Object.hasOwn(body, name)) };
 }
 
@@ -57,16 +57,16 @@ function isPlainAddress(text: string): boolean {
   return url?.protocol === 'https:' && url.username === '' && url.password === '';
 }
 
-function withoutMisfits(body: Body, rules: Rules): Body {
+function withoutUnoffered(body: Body, rules: Rules): Body {
   const { model, reference_video_urls: videos, reference_video_durations: seconds } = body;
   const { model: byDefault } = rules.schema.properties;
   const offers = offersOf({ model: String(model ?? byDefault?.default) }, rules);
   const count = (list: unknown) => (Array.isArray(list) ? list.length : 0);
   const isOffered = (name: string, offered: readonly unknown[]) =>
     body[name] === undefined || offered.includes(body[name]);
-  const misfits = [
+  const unoffered = [
     ...Object.entries(offers).map(([name, offered]) => !isOffered(name, offered) && name),
     seconds !== undefined && count(seconds) !== count(videos) && 'reference_video_durations',
   ];
-  return Object.fromEntries(Object.entries(body).filter(([name]) => !misfits.includes(name)));
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !unoffered.includes(name)));
 }

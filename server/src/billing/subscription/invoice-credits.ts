@@ -43,10 +43,10 @@ export function creditsOfInvoices(invoices: InvoiceWithLines[], terms: Terms): P
     const lines = soldOn(invoice, { ...terms, invoices });
     const sold = { ...lines, credits: lessDeficit(invoice, lines.credits, deficits) };
     if (invoice.status !== 'paid') return []; // but its plan change counts
-    const { now, later } = divide(invoice, sold, owed);
-    owed = later;
+    const divided = divide(invoice, sold, owed);
+    owed = divided.owed;
     if (subscriptionOfInvoice(invoice) !== terms.stripeSubscription) return [];
-    const { credits, price = sold.price } = now;
+    const { credits, price = sold.price } = divided.paid;
     return describe(invoice, { ...sold, credits, price }, terms.planOfNow);
   });
 }
@@ -179,38 +179,38 @@ function oneBefore(end: number, period: PlanPrice['period']): number {
   return date.getTime() / 1000;
 }
 
-/** The customer's debt in the Stripe balance, which was too small to charge. */
-interface Owed {
+/** An amount with the credits it brings: paid now, or still a debt in the Stripe balance. */
+interface Part {
   amount: number;
   credits: number;
   price: PlanPrice | undefined;
 }
 
-const NOTHING: Owed = { amount: 0, credits: 0, price: undefined };
+const NOTHING: Part = { amount: 0, credits: 0, price: undefined };
 
 /**
  * Splits sales and earlier debt into the part that this invoice pays and the debt after it. The
  * rest is paid from the balance, or given back.
  */
-function divide(invoice: InvoiceWithLines, sold: Sold, before: Owed): { now: Owed; later: Owed } {
+function divide(invoice: InvoiceWithLines, sold: Sold, before: Part): { paid: Part; owed: Part } {
   const { total, amount_due: due, starting_balance: start } = invoice;
   const debt = Math.max(0, start);
   const old = partOf(before, debt, before.amount); // less any debt that the seller forgave
   const own = { ...sold, amount: Math.max(0, total) };
   if (due > 0) {
-    const paid = partOf(own, due, own.amount);
-    const settled = partOf(old, due - paid.amount, debt);
-    return { now: joined(paid, settled), later: NOTHING };
+    const ofOwn = partOf(own, due, own.amount);
+    const ofOld = partOf(old, due - ofOwn.amount, debt);
+    return { paid: joined(ofOwn, ofOld), owed: NOTHING };
   }
-  if (total <= 0) return { now: own, later: old };
-  return { now: NOTHING, later: joined(partOf(own, start + total, total), old) };
+  if (total <= 0) return { paid: own, owed: old };
+  return { paid: NOTHING, owed: joined(partOf(own, start + total, total), old) };
 }
 
-function partOf({ amount, credits, price }: Owed, part: number, whole: number): Owed {
+function partOf({ amount, credits, price }: Part, part: number, whole: number): Part {
   return { amount: share(amount, part, whole), credits: share(credits, part, whole), price };
 }
 
-function joined(a: Owed, b: Owed): Owed {
+function joined(a: Part, b: Part): Part {
   return {
     amount: a.amount + b.amount,
     credits: a.credits + b.credits,

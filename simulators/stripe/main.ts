@@ -8,19 +8,10 @@ const line = readCommandLine('stripe/main.ts', about, {
   port: { value: 'N', default: '12111', about: 'its port; 0 picks a free one' },
   webhook: { value: 'URL', default: HOOK_URL, about: 'where it sends its events' },
   secret: { value: 'whsec_...', default: '', about: 'signs its events; without it, a new one' },
-  lost: { value: 'SHARE', default: '0', about: 'events that are not sent, 0 to 1' },
-  twice: { value: 'SHARE', default: '0', about: 'events that are sent twice, 0 to 1' },
-  late: { value: 'N', default: '0', about: 'milliseconds before an event is sent' },
 });
 const webhook = { url: line.text('webhook'), secret: line.text('secret') || newObjectId('whsec_') };
-const delivery = {
-  lost: line.number('lost'),
-  twice: line.number('twice'),
-  lateMs: line.number('late'),
-};
 const running = await startSimulatedStripe({ port: line.number('port') });
 running.webhooks.to = webhook;
-running.webhooks.delivery = delivery;
 console.log(`stripe simulator listens at ${running.url}
 It sends its events to ${webhook.url}. Start the service with these variables:
 STRIPE_SECRET_KEY=sk_test_simulator

@@ -75,17 +75,10 @@ function button(action: string, label: string): string {
   return `<form method="post"><button ${named}>${escaped(label)}</button></form>`;
 }
 
-/** https://docs.stripe.com/currencies; all others have two decimals. Intl differs, as for UGX. */
-const DECIMALS = [
-  [0, /^(bif|clp|djf|gnf|jpy|kmf|krw|mga|pyg|rwf|vnd|vuv|xaf|xof|xpf)$/],
-  [3, /^(bhd|jod|kwd|omr|tnd)$/],
-] as const;
-
+/** Of a few currencies, such as UGX, Stripe's decimals are not those of Intl. */
 function money(minor: number, currency: string): string {
-  const [digits] = DECIMALS.find(([, codes]) => codes.test(currency)) ?? [2];
-  const shown = { minimumFractionDigits: digits, maximumFractionDigits: digits };
-  const format = new Intl.NumberFormat('en', { style: 'currency', currency, ...shown });
-  return format.format(minor / 10 ** digits);
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency });
+  return format.format(minor / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2));
 }
 
 function escaped(text: string): string {

@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
 import { closeServer, listenOn } from '../kit/http-server.ts';
-import { control } from './controls.ts';
 import { type PageResponse, page } from './pages.ts';
 import {
   type ApiResponse,
@@ -67,16 +66,11 @@ async function serve(
   const { modes } = parts;
   const body = await readText(request);
   const url = new URL(request.url ?? '/', 'http://simulator');
-  const [, first, name = ''] = url.pathname.split('/');
   try {
-    if (first === 'v1') {
+    if (url.pathname.startsWith('/v1/')) {
       const made = respondToCall(parts, request, { url, body });
       if (made === 'lost') response.destroy();
       else sendJson(response, made);
-    } else if (first === '_simulator') {
-      const given = body === '' ? {} : JSON.parse(body);
-      const { state } = modes.having(given.id);
-      sendJson(response, { status: 200, body: control(state, { name, body: given }) });
     } else {
       const action = new URLSearchParams(body).get('action') ?? undefined;
       const { state } = modes.having(url.pathname.split('/').at(-1));

@@ -11,7 +11,7 @@ import { type MediaHost, startMediaHost } from '../media/media-host.ts';
 import { type ServiceProcess, startServiceProcess } from '../service/service-process.ts';
 import { simulatedBucket } from '../storage/simulated-bucket.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { assertSound, loadDuring, recoverySeconds, summary } from './load.ts';
+import { assertSound, loadDuring, recovered } from './load.ts';
 
 const FAULTS: S3Fault[] = [
   { kind: 'slow', method: 'PUT' },
@@ -41,12 +41,10 @@ test('a store that fails in every way: no request gets a 500, and no task is los
     AWS_SECRET_ACCESS_KEY: 'testsecret',
     OUTBOUND_ALLOW: `localhost:${host.port}`,
   });
-  let recovery = { ready: 0, completed: 0 };
   const load = await loadDuring({ db, service, clients: 3 }, async () => {
     for (const fault of FAULTS) s3.faults.plan(fault);
-    recovery = await recoverySeconds(db, service);
+    await recovered(db, service);
   });
-  t.diagnostic(summary(load, recovery));
   await assertSound(db, load);
   assert.deepEqual(s3.faults.pending(), [], 'each fault was met');
   for (const what of ['NoSuchBucket', 'ExpiredToken', 'SlowDown']) {

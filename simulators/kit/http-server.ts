@@ -4,13 +4,13 @@ import type { Server } from 'node:http';
 /** Starts to listen. Returns the server's address, such as `http://127.0.0.1:4711`. */
 export async function listenOn(
   server: Server,
-  { host = '127.0.0.1', port = 0 }: { host?: string; port?: number | undefined } = {},
+  { port = 0 }: { port?: number | undefined } = {},
 ): Promise<string> {
-  server.listen(port, host);
+  server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('not a network port');
-  return `http://${host}:${address.port}`;
+  return `http://127.0.0.1:${address.port}`;
 }
 
 /** Ends all connections, and stops listening. */

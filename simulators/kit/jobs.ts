@@ -6,6 +6,9 @@ import { createOutputs, type OutputSpec } from './outputs.ts';
 import { type BaseJob, openRecord } from './record.ts';
 import type { SimulatedCall, SimulatedRequest } from './simulation.ts';
 
+/** How long the links to an output work after the end of its job. */
+const OUTPUT_SECONDS = 3600;
+
 export type Jobs<Job extends BaseJob> = ReturnType<typeof openJobs<Job>>;
 
 /** The jobs of a simulated provider, and what is done with them in the same way at each. */
@@ -34,9 +37,9 @@ export function openJobs<Job extends BaseJob>(
       const job = record.get(id);
       return job && !quirk(job, 'vanishes') ? job : undefined;
     },
-    /** The link to a job's output, which works for `--output-seconds` after the job's end. */
+    /** The link to a job's output. */
     linkTo({ id, createdAt, origin }: Job): string {
-      const lifeSeconds = options.jobSeconds + options.outputSeconds;
+      const lifeSeconds = options.jobSeconds + OUTPUT_SECONDS;
       return origin + outputs.pathOf(id, createdAt + lifeSeconds * 1000);
     },
     /** The call that serves outputs. */

@@ -4,11 +4,9 @@ import { parseArgs } from 'node:util';
 export type SimulatorOptions = ReturnType<typeof readOptions>;
 
 const OPTIONS = {
-  host: { value: 'ADDRESS', default: '127.0.0.1', about: 'where it listens' },
   port: { value: 'N', default: '0', about: 'its port; 0 picks a free one' },
   record: { value: 'FILE', about: 'keeps the accepted jobs; must be given' },
   'job-seconds': { value: 'N', default: '0.3', about: 'from acceptance to the end of a job' },
-  'output-seconds': { value: 'N', default: '3600', about: 'how long the links to an output work' },
   'output-file': { value: 'FILE', default: '', about: 'every output; without it, a drawn video' },
   'until-stdin-ends': { about: 'ends when standard input ends' },
 };
@@ -19,15 +17,12 @@ export function readOptions(name: string) {
     'Simulates a video provider, for trials and tests only. See simulators/kit/README.md.';
   const line = readCommandLine(`provider.ts ${name}`, about, OPTIONS);
   return {
-    host: line.text('host'),
     /** 0 picks a free port. */
     port: line.number('port'),
     /** The file of the durable record. */
     record: line.text('record'),
     /** From acceptance to the end of a job; for the first third it is in the queue. */
     jobSeconds: line.number('job-seconds'),
-    /** How long the links to an output work after the end of its job. */
-    outputSeconds: line.number('output-seconds'),
     /** The file that every output is; without it, a video of the requested size and length. */
     outputFile: line.text('output-file') || undefined,
     /** The simulator ends when the process that started it ends or is killed. */

@@ -48,11 +48,6 @@ export function wordOf(job: ReplicateJob, jobSeconds: number): string {
   return stage;
 }
 
-/** Whether input and output were removed, which Replicate does an hour after the end. */
-export function isRemoved(job: ReplicateJob, times: { jobSeconds: number; outputSeconds: number }) {
-  return Date.now() > job.createdAt + (times.jobSeconds + times.outputSeconds) * 1000;
-}
-
 /** Text that ends with Replicate's error code, for example E005 (flagged as sensitive). */
 export function errorText(job: ReplicateJob): string | null {
   const fails = quirk(job, 'fails');

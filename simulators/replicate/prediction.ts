@@ -1,9 +1,4 @@
-import { errorText, isRemoved, type ReplicateJob, wordOf } from './job.ts';
-
-interface Times {
-  jobSeconds: number;
-  outputSeconds: number;
-}
+import { errorText, type ReplicateJob, wordOf } from './job.ts';
 
 /**
  * A prediction as Replicate shows it in reads, lists and webhooks.
@@ -12,29 +7,28 @@ interface Times {
  */
 export function predictionOf(
   job: ReplicateJob,
-  times: Times,
+  jobSeconds: number,
   outputUrl: string,
-  word = wordOf(job, times.jobSeconds),
+  word = wordOf(job, jobSeconds),
 ) {
-  const removed = isRemoved(job, times);
   const isOver = ['succeeded', 'failed', 'canceled', 'aborted'].includes(word);
-  const endedAt = new Date(job.createdAt + times.jobSeconds * 1000).toISOString();
+  const endedAt = new Date(job.createdAt + jobSeconds * 1000).toISOString();
   const at = `${job.origin}/v1/predictions/${job.id}`;
   return {
     id: job.id,
     model: job.model,
     version: 'hidden',
     status: word,
-    input: removed ? {} : job.input,
-    output: word === 'succeeded' && !removed ? outputUrl : null,
+    input: job.input,
+    output: word === 'succeeded' ? outputUrl : null,
     error: word === 'failed' ? errorText(job) : null,
     logs: '',
-    metrics: isOver && word !== 'aborted' ? { predict_time: times.jobSeconds } : {},
+    metrics: isOver && word !== 'aborted' ? { predict_time: jobSeconds } : {},
     created_at: new Date(job.createdAt).toISOString(),
     started_at: word === 'starting' || word === 'aborted' ? null : endedAt,
     completed_at: isOver ? endedAt : null,
     deadline: new Date(job.deadlineAt).toISOString(),
-    data_removed: removed,
+    data_removed: false,
     source: 'api',
     urls: { get: at, cancel: `${at}/cancel`, web: at },
     ...(job.showsWebhook ? { webhook: job.callbackUrl } : {}),

@@ -114,7 +114,7 @@ function list(
     .filter((job) => isListed(job) && job.createdAt >= after && job.createdAt < before)
     .sort((a, b) => b.createdAt - a.createdAt);
   const page = jobs.slice(first, first + PAGE_SIZE);
-  const results = page.map((job) => predictionOf(job, options, ''));
+  const results = page.map((job) => predictionOf(job, options.jobSeconds, ''));
   query.set('cursor', String(first + PAGE_SIZE));
   const nextUrl = `http://${headers.host}/v1/predictions?${query}`;
   const next = first + PAGE_SIZE < jobs.length ? nextUrl : null;
@@ -140,5 +140,5 @@ function cancel(replicate: Replicate, request: SimulatedRequest): SimulatedRespo
 }
 
 function shown(replicate: Jobs<ReplicateJob>, job: ReplicateJob, word?: string) {
-  return predictionOf(job, replicate.options, replicate.linkTo(job), word);
+  return predictionOf(job, replicate.options.jobSeconds, replicate.linkTo(job), word);
 }

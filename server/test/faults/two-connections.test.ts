@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { audit } from '../../src/operator/audit.ts';
-import { showTask } from '../../src/operator/listings/task-records.ts';
-import { saveRoute } from '../../src/routing/stored-routes.ts';
-import { saveTerms } from '../../src/routing/terms.ts';
 import { type Client, client, SMALLEST } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { startServiceProcess } from '../service/service-process.ts';
@@ -77,37 +74,6 @@ test('while one of two connections is down, busy or loses responses, no create i
   const jobs = [...(await first.jobs()), ...(await second.jobs())];
   assert.equal(jobs.length, completed.length, 'one job for each task');
   assert.deepEqual(await audit(db), { ok: true, problems: [] });
-});
-
-test('the history says why a route by price chose each connection, and its customer reads nothing of it', async () => {
-  await reopen();
-  const { model, resolution } = SMALLEST;
-  await db.transaction(async (tx) => {
-    const terms = {
-      model,
-      resolution,
-      per: 'output-second' as const,
-      reference_price: null,
-      currency: 'usd',
-      from: undefined,
-    };
-    await saveTerms(tx, { ...terms, connection: 'ark', price: '0.02' });
-    await saveTerms(tx, { ...terms, connection: 'second', price: '0.01' });
-    const steps = [{ connection: 'ark' }, { connection: 'second' }];
-    await saveRoute(tx, { model, choice: 'price', retry_failed: false, steps });
-  });
-  const caller = await two.customer();
-  const choices = async () => {
-    const { body } = await create(caller, 'the cheapest');
-    const { body: seen } = await caller.task(body.id);
-    assert.equal(seen.id, body.id);
-    assert.doesNotMatch(JSON.stringify(seen), /USD|second/);
-    const { history } = await showTask(db, body.id);
-    return history.flatMap(({ cause }) => (cause as { choice?: string } | null)?.choice ?? []);
-  };
-  await until(choices, (found) => found.join() === 'price: 0.04 USD at second');
-  await second.plan({ faults: [{ kind: 'refuse', status: 429 }], times: 1 });
-  assert.deepEqual(await choices(), ['price: 0.04 USD at second', 'price: 0.08 USD at ark']);
 });
 
 /** Ends the wait after an outage, so that the connection is tried at once. */

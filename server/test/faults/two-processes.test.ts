@@ -139,7 +139,9 @@ test('a route by time begins at the connection whose jobs took less', async () =
   await completeAt('ark', true);
   await command('routes', 'set', mini.model, 'ark; second', '--choice', 'time');
   const choice = async () => {
-    const { id } = await create(newer, mini);
+    const { id, secret } = await create(newer, mini);
+    const { body } = await client(newer.url, secret).task(id);
+    assert.doesNotMatch(JSON.stringify(body), /p50|second/, 'a customer reads nothing of it');
     const { history } = await showTask(db, id);
     return history.flatMap(({ cause }) => (cause as { choice?: string } | null)?.choice ?? [])[0];
   };

@@ -147,17 +147,6 @@ test('the server stops and keeps the data when its only member is killed', async
   assert.deepEqual(await query(next.url, 'select answer from kept'), [{ answer: 7 }]);
 });
 
-test('an open just after a kill does not get the server that is stopping', async (t) => {
-  const dataDir = await dataFolder(t);
-  for (let round = 0; round < 4; round += 1) {
-    const first = await openInOtherProcess(dataDir);
-    first.child.kill('SIGKILL');
-    const next = await openEmbeddedDatabase({ dataDir, log, settings });
-    await query(next.url, 'select pg_sleep(0.05)');
-    await next.close();
-  }
-});
-
 test('a server whose guard was killed is not shared, and the next open stops it', {
   skip: process.platform !== 'linux',
 }, async (t) => {

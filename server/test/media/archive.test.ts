@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
 import { audit } from '../../src/operator/audit.ts';
-import { longTest } from '../long.ts';
 import { sql } from '../task-fixtures.ts';
 import { until } from '../until.ts';
 import { betweenRenderAndArchive, deleted, openMediaFixture, videoBytes } from './media-fixture.ts';
@@ -59,19 +58,6 @@ test('a damaged render holds task and credits, and is read again later', async (
   await fixture.database.setClock(RECONCILE_SECONDS + 60);
   await fixture.settled(task.id);
   assert.equal((await task.read()).status, 'completed');
-});
-
-longTest('a lost render holds its task, which is refunded once the loss is certain', async () => {
-  const task = await acceptedTask();
-  await betweenRenderAndArchive(fixture, task.id, (file) => rm(file));
-  const held = await fixture.settled(task.id, 'held');
-  assert.equal(held.held_cause, 'outcome');
-  assert.equal((await task.read()).status, 'processing');
-  assert.equal(await task.availableCredits(), 0);
-  await fixture.database.setClock(2 * (RECONCILE_SECONDS + 60));
-  await fixture.settled(task.id);
-  assert.equal((await task.read()).error.code, 'generation_expired');
-  assert.equal(await task.availableCredits(), CREDITS);
 });
 
 test('a video that differs from the request is refunded and not delivered', async () => {

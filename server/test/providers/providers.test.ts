@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { startSimulator } from '../../../simulators/kit/process.ts';
@@ -43,9 +43,12 @@ const [database, host, folder] = await Promise.all([
 const { text } = await workflowWith('LoadImage', { image: '{{first_frame}}' });
 await writeFile(workflowFile(), text);
 host.serve('/boat.png', { kind: 'bytes', bytes: await readFile(PICTURE) });
-await makeResult();
+// Made beforehand, because otherwise each simulator would load the encoder.
+const result = path.join(folder.path, 'result.mp4');
+await makeVideo(result, { width: 864, height: 496, seconds: 4, audio: null });
+const options = ['--job-seconds', '0.2', '--output-file', result];
 const started = NAMES.map(async (name) => {
-  return [name, await startSimulator(name, folder.path, ['--job-seconds', '0.2'])] as const;
+  return [name, await startSimulator(name, folder.path, options)] as const;
 });
 const simulators = new Map(await Promise.all(started));
 after(async () => {
@@ -59,20 +62,6 @@ after(async () => {
 /** A template that takes one file, so that the file must have been uploaded. */
 function workflowFile(): string {
   return path.join(folder.path, 'workflow.json');
-}
-
-/**
- * Simulators make each kind of result once and keep it. Here it is made beforehand, because
- * otherwise each of them would load the encoder.
- */
-async function makeResult(): Promise<void> {
-  const size = { width: 864, height: 496, seconds: 4, audio: null };
-  const file = path.join(folder.path, 'result.mp4');
-  await makeVideo(file, { ...size, codecOptions: { preset: 'ultrafast', crf: '40' } });
-  for (const kept of ['videos', 'outputs']) {
-    await mkdir(path.join(folder.path, kept));
-    await copyFile(file, path.join(folder.path, kept, '864x496-4s.mp4'));
-  }
 }
 
 function urlOf(name: Name): string {

@@ -111,32 +111,20 @@ test('a process has longer to stop than it takes', async () => {
  * Names of ours that belong to nobody, or to somebody else, on npm and PyPI. The day that one of
  * them is published, it leaves this list (decisions/0062).
  */
-const NOT_PUBLISHED = [
-  'framewright',
-  'fw',
-  'framewright-mcp',
-  'framewright-client',
-  'framewright_client',
-  '@framewright/client',
-  '@framewright/ai-sdk',
-  '@framewright/cli',
-  '@framewright/mcp',
-];
+const NOT_PUBLISHED =
+  /(?<=^|[\s"',[(])(@framewright\/(client|ai-sdk|cli|mcp)|framewright([-_]client|-mcp)?|fw)(?=$|[\s"',\])@]|==)/;
 
 /** What gets packages from a registry, and the words behind it in its line. */
 const GETS =
-  /\b(npx|pnpx|bunx|uvx|pipx|npm (?:i|install|add|exec)|pnpm (?:i|add|dlx)|yarn (?:add|dlx)|bun (?:add|x)|deno add|pip3? install|uv (?:add|pip|tool))\s([^\n`|&;]*)/g;
+  /\b(?:npx|pnpx|bunx|uvx|pipx|npm (?:i|install|add|exec)|pnpm (?:i|add|dlx)|yarn (?:add|dlx)|bun (?:add|x)|deno add|pip3? install|uv (?:add|pip|tool))\s([^\n`|&;]*)/g;
 
 /** The package that a command of a text would get from a registry under a name of ours. */
 function strangersIn(text: string): string[] {
   const joined = text.replaceAll(/\\\n\s*/g, '');
-  const commands = [...joined.matchAll(GETS)].filter(([, , rest = '']) => {
-    const words = rest.split(/[\s"',[\]()]+/);
-    if (words[0] === '--no-install') return false;
+  const commands = [...joined.matchAll(GETS)].filter(([, rest = '']) => {
     // Behind the package that --package names stands the program.
-    const at = words.indexOf('--package');
-    const named = at === -1 ? words : [...words.slice(0, at), words[at + 1] ?? ''];
-    return named.some((word) => NOT_PUBLISHED.includes(word.replace(/(?<=.)(@|==).*/, '')));
+    const named = rest.replace(/^--no-install .*/, '').replace(/(?<=--package \S+) .*/, '');
+    return NOT_PUBLISHED.test(named);
   });
   // A list of words in the settings of an MCP client.
   const settings = joined.matchAll(/"args": \[[^\]]*"@?framewright\/[^\]]*\]/g);
@@ -158,7 +146,8 @@ const texts = await Promise.all(
 );
 
 test('no command gets a package of ours from a registry, where it is a stranger', () => {
-  assert.equal(strangersIn('pip install httpx framewright-client==1.0.0').length, 1);
+  const wanted = ['pip install httpx framewright-client==1.0.0', 'npx @framewright/cli x'];
+  assert.equal(strangersIn(`${wanted.join('\n')}\nnpx --yes --package ./fw.tgz fw x`).length, 2);
   const wrong = texts.flatMap(({ name, text }) =>
     strangersIn(text).map((command) => `${name}: ${command}`),
   );

@@ -53,24 +53,6 @@ const task = (accountId: string, credits: number) => {
   return { accountId, taskId: crypto.randomUUID(), credits };
 };
 
-test('parallel reservations of both surfaces spend exactly what the account has', async () => {
-  const accountId = await openAccount({ paid: 50, promotional: 35 });
-  const tasks = Array.from({ length: 24 }, () => task(accountId, 10));
-  const results = await Promise.allSettled(
-    tasks.map((one, i) => reserveOn(clients[i % CLIENTS] ?? db, one)),
-  );
-  const parts = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-  assert.equal(parts.length, 8, 'eight times ten of 85 credits');
-  assert.equal(
-    parts.reduce((sum, part) => sum + part, 0),
-    35,
-  );
-  for (const one of results) if (one.status === 'rejected') assert.ok(isInsufficient(one.reason));
-  const names = tasks.map(({ taskId }) => taskId);
-  assert.deepEqual(await splitProblems(db, names), []);
-  assert.deepEqual(await ledgerProblems(db), []);
-});
-
 interface Shared {
   accounts: [string, ...string[]];
   web: TaskCredits[];

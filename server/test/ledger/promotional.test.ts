@@ -5,6 +5,7 @@ import { ApiError } from '../../src/kernel/errors.ts';
 import { clawBack } from '../../src/ledger/debts.ts';
 import { grant, settle } from '../../src/ledger/ledger.ts';
 import { bringDueUpToDate, bringUpToDate } from '../../src/ledger/lots.ts';
+import { lockBalances } from '../../src/ledger/reserve.ts';
 import type { CreditKind, TaskCredits } from '../../src/ledger/transfer.ts';
 import { makeCustomer } from '../customer.ts';
 import { createTestDatabase, quiet } from '../database.ts';
@@ -52,6 +53,20 @@ function isInsufficient(error: unknown): boolean {
 const task = (accountId: string, credits: number) => {
   return { accountId, taskId: crypto.randomUUID(), credits };
 };
+
+test('reservations of one transaction share what is left of the promotional credits', async () => {
+  const accountId = await openAccount({ paid: 50, promotional: 15 });
+  const wanted = [10, 10].map((credits) => {
+    return { ...task(accountId, credits), spends: 'promotional_first' } as const;
+  });
+  const parts = await db.transaction(async (tx) => {
+    const balances = await lockBalances(tx, wanted, 'wait');
+    const reserved = wanted.map((one) => balances.reserve(one));
+    await balances.book();
+    return reserved;
+  });
+  assert.deepEqual(parts, [{ promotionalCredits: 10 }, { promotionalCredits: 5 }]);
+});
 
 interface Shared {
   accounts: [string, ...string[]];

@@ -2,7 +2,7 @@ import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto
 import type { Delivery } from '../kit/callbacks.ts';
 
 /** The fal user id in the signatures. */
-const USER_ID = 'simulated-user';
+export const USER_ID = 'simulated-user';
 
 /** An Ed25519 private key is this prefix and 32 bytes. These keys are public test data. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');

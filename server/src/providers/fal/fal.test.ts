@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { jwks, signedDelivery } from '../../../../simulators/fal/webhook.ts';
+import { jwks, signedDelivery, USER_ID } from '../../../../simulators/fal/webhook.ts';
 import {
   type CannedResponse,
   remoteDeps,
@@ -172,9 +172,11 @@ test('the history is read from the submit to the end of the longest run, page by
 
 const REPORT = { request_id: ID, gateway_request_id: 'another', status: 'OK', payload: {} };
 
-test('a webhook is forged if its body, time, user or signature was changed', async () => {
+test('a webhook names its request, and is forged if a part of it was changed', async () => {
   host.respond(JWKS, { json: jwks() });
   const good = signedDelivery(REPORT, { signedAt: NOW });
+  const genuine = { kind: 'report', jobId: ID, verified: true };
+  assert.deepEqual(await received(falWith({ FAL_USER_ID: USER_ID }), good), genuine);
   const bad = [
     { ...good, body: good.body.replace('OK', 'KO') },
     { ...good, headers: {} },

@@ -11,6 +11,7 @@ import { newId } from '../kernel/ids.ts';
 import { copyObjects } from './copy.ts';
 import { diskStorage } from './disk.ts';
 import { deleteMarked, markForDeletion, markReady, storeFile } from './objects.ts';
+import { takeDownObject } from './removal.ts';
 import { openS3Storage } from './s3/s3.ts';
 import type { Storage } from './storage.ts';
 
@@ -46,8 +47,11 @@ async function copy(to = s3) {
 
 const textOf = async (id: string) => String(await buffer(await s3.open(id)));
 
-test('a copy has all files, a second one copies only those that came later', async () => {
+test('a copy has all files, evidence too, a second one copies only those that came later', async () => {
   const first = [await store('one'), await store('two')];
+  await database.db.transaction((tx) =>
+    takeDownObject(tx, first[1] ?? '', { by: 'operator', evidenceDays: 1 }),
+  );
   const done = { ok: true, deleted: 0, missing: [] };
   assert.deepEqual(await copy(), { ...done, copied: 2, copied_bytes: 6, already_there: 0 });
   const late = await store('three');

@@ -48,6 +48,9 @@ test('each body and each response has an example that fits its schema', () => {
 test('GET /openapi.json returns it without a key, and a body of more than 64 KiB gets a response of it', async () => {
   const served = await openTestApp();
   assert.deepEqual((await served.app.inject('/openapi.json')).json(), document);
+  const compressed = await fetch(`${served.url}/openapi.json`); // it accepts gzip
+  assert.equal(compressed.headers.get('content-encoding'), 'gzip');
+  assert.deepEqual(await compressed.json(), document);
   const customer = await served.customer(0);
   const wrong: string[] = [];
   for (const [path, methods] of Object.entries(api.paths)) {

@@ -212,6 +212,17 @@ test('a video is shared, watched by a stranger without scripts, framed, reported
   await expectNoViolations(stranger);
 });
 
+test('an account’s data is made into a file, and downloaded', async () => {
+  await open(page, '/settings', 'Settings');
+  await page.getByRole('button', { name: 'Make the file' }).press('Enter');
+  const link = page.getByRole('link', { name: 'Download', exact: true });
+  await link.waitFor({ timeout: 30_000 });
+  await expectNoViolations(page);
+  const download = page.waitForEvent('download');
+  await link.press('Enter');
+  assert.match((await download).suggestedFilename(), /^account-[\d-]+\.zip$/);
+});
+
 /** Reports the video by its file, from the footer of the first page. @returns the receipt */
 async function reportFile(stranger: Page, bytes: Buffer): Promise<string> {
   await open(stranger, '/');

@@ -22,7 +22,7 @@ test('a passkey is added, confirms another one, and is renamed and removed', asy
   await page.getByRole('button', { name: 'Rename laptop' }).waitFor();
   await page.getByRole('button', { name: 'Remove laptop' }).click();
   await page.getByRole('button', { name: 'Remove the passkey' }).click();
-  await page.getByText('None yet.').waitFor();
+  await page.getByText('None yet.', { exact: true }).waitFor();
   await page.locator('h2:focus', { hasText: 'Passkeys' }).waitFor();
 });
 

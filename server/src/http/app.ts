@@ -81,7 +81,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   if (deps.site) await app.register(deps.site);
   app.get('/openapi.json', async (request, reply) => {
     const { describePublicApi } = await import('./openapi/openapi.ts'); // rarely read
-    const described = describePublicApi(catalog.current(), new Date(now()), brand.current().name);
+    const { name } = brand.current();
+    const described = await describePublicApi(catalog.current(), new Date(now()), name);
     reply.header('vary', 'accept-encoding').type('application/json; charset=utf-8');
     if (!/\bgzip\b/.test(String(request.headers['accept-encoding']))) return described;
     reply.header('content-encoding', 'gzip'); // the playground reads it: 85 KB, compressed 19

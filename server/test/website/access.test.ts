@@ -74,6 +74,7 @@ test('only public routes are public, and these', () => {
     'POST /auth/passkey',
     'POST /auth/passkey/options',
     'POST /console/api/reports',
+    'POST /console/api/verify',
   ]);
 });
 

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { rateKeyOf } from '../accounts/client-network.ts';
 import {
@@ -43,6 +44,11 @@ export function guard(scope: FastifyInstance, deps: GuardDeps): void {
     request.signedIn = signedIn;
     if (!rate) return;
     await limits.count(`${signedIn.accountId} ${request.routeOptions.url}`, rate);
+  });
+  // Otherwise a HEAD reads the whole file.
+  scope.addHook('onSend', async ({ method }, _reply, payload) => {
+    if (method === 'HEAD' && payload instanceof Readable) payload.destroy();
+    return payload;
   });
 }
 

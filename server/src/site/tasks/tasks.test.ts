@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, mock, test } from 'node:test';
 import { crc32 } from 'node:zlib';
 import { assertError } from '../../../test/envelope.ts';
 import { REQUEST, sql } from '../../../test/task-fixtures.ts';
@@ -356,8 +356,15 @@ test('videos are downloaded one by one and together, named by prompt and date', 
     ],
   );
   const ids = [twin, foreign, boat, boat, others, 'task_none'];
-  const { rawPayload, headers } = await inject(lee, `/console/api/videos.zip?ids=${ids}`);
+  const url = `/console/api/videos.zip?ids=${ids}`;
+  const { rawPayload, headers } = await inject(lee, url);
   assert.equal(headers['content-length'], String(rawPayload.length));
+  const opening = mock.method(website.deps.storage, 'open');
+  const head = await website.app.inject({ method: 'HEAD', url, headers: { cookie: lee.cookie } });
+  await new Promise(setImmediate);
+  assert.equal(head.headers['content-length'], headers['content-length']);
+  assert.equal(opening.mock.callCount(), 0, 'a HEAD reads no video');
+  opening.mock.restore();
   assert.match(
     String(headers['content-disposition']),
     /^attachment; filename="videos-[\d-]+\.zip"$/,

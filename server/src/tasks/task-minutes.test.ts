@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { freezeClock } from '../../test/frozen-clock.ts';
 import { makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import { openOverview } from '../operator/overview.ts';
 import { readTaskMinutes } from './task-minutes.ts';
@@ -39,6 +40,7 @@ test('the tasks of all processes are counted by minute, for two hours, and read 
     { created: 20, phase: 'generating' },
     { created: 20, phase: 'failed', ended: 19, surface: 'test' },
   ];
+  await freezeClock(fixture.db, 0);
   const overview = openOverview(fixture.db);
   for (const one of past) await make(one);
   const minutes = await overview.minutes();

@@ -34,7 +34,8 @@ const ONLY_LONG = [
   'server/test/crash/fencing.test.ts',
   'server/test/faults/{restored,two-processes,upgrade-phases}.test.ts',
   'server/test/repository/fallback-node.test.ts',
-  'server/test/media/{ingest-limits,linked-packages}.test.ts',
+  'server/test/media/{generated-video,ingest-limits,linked-packages}.test.ts',
+  'server/src/site/playground/uploads-s3.test.ts',
 ];
 
 const exclude = (name: string) => name === 'node_modules';

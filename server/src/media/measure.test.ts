@@ -77,7 +77,7 @@ longTest('more frames than a minute of 60 fps are measured', async () => {
   assert.equal(frames, 3696);
 });
 
-test('the size is the displayed size, with rotation and sample aspect applied', async () => {
+longTest('the size is the displayed size, with rotation and sample aspect applied', async () => {
   const size = ({ width, height }: { width: number; height: number }) => `${width}x${height}`;
   assert.equal(size(await measureVideo({ rotationDegrees: 90 })), '180x320');
   assert.equal(size(await measureVideo({ rotationDegrees: 180 })), '320x180');
@@ -85,7 +85,7 @@ test('the size is the displayed size, with rotation and sample aspect applied', 
   assert.equal(size(await measureVideo({ filters: 'setsar=2' })), '640x180');
 });
 
-test('durations in headers are ignored', async () => {
+longTest('durations in headers are ignored', async () => {
   const honest = await madeVideo({ seconds: 2, audio: 'with' });
   const hours = 360_000_000;
   const lies = [
@@ -182,7 +182,7 @@ test('a file with too many pixels is refused, and the bound is named', async () 
 const RULES = { shortSide: { min: 100, max: 200 }, belowSeconds: 2 };
 const FIRST_INDEX = { formatOptions: { movflags: '+faststart' } };
 
-test('decoding ends at the first frame that is too small or too large', async () => {
+longTest('decoding ends at the first frame that is too small or too large', async () => {
   const file = at('ruled');
   for (const height of [98, 202]) {
     const clip = await madeVideo({ ...FIRST_INDEX, width: 320, height, seconds: 4 });

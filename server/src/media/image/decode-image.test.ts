@@ -6,6 +6,7 @@ import { deflateSync } from 'node:zlib';
 import { AV_LOG_QUIET, Log } from 'node-av';
 import { FilterGraph } from '../../../../local-renderer/filter-graph.ts';
 import { cover } from '../../../../local-renderer/picture.ts';
+import { longTest } from '../../../test/long.ts';
 import {
   EXIF_FAULTY,
   EXIF_ORIENTATION_6,
@@ -120,7 +121,7 @@ test('flaws beside the pixels are left out of the file that is stored', async ()
   assert.equal(await verdict(withPngChunk(png, many)), 'undecodable');
 });
 
-test('a sound image is stored as it is, with its metadata', async () => {
+longTest('a sound image is stored as it is, with its metadata', async () => {
   const profile = packed('iCCP', deflateSync(Buffer.alloc(9000)));
   const images = [
     jpeg,
@@ -150,7 +151,7 @@ test('a valid orientation is applied, also beside a faulty entry', async () => {
   for (const [title, bytes] of images) assert.equal(await verdict(bytes), '180x320', title);
 });
 
-test('a PNG without all of its rows, passes or colours is refused', async () => {
+longTest('a PNG without all of its rows, passes or colours is refused', async () => {
   const grey = { width: 8, height: 240, depth: 8, colourType: 0 };
   for (const [rows, expected] of [
     [240, '8x240'],
@@ -170,7 +171,7 @@ test('a PNG without all of its rows, passes or colours is refused', async () => 
   assert.equal(await verdict(pngOf({ ...indexed, palette: Buffer.alloc(7) })), 'undecodable');
 });
 
-test('a lossy WebP without all of its pixels is refused', async () => {
+longTest('a lossy WebP without all of its pixels is refused', async () => {
   for (const share of [0.5, 0.99]) {
     const cut = Buffer.from(webp.subarray(0, 2 * Math.floor((webp.length * share) / 2)));
     cut.writeUInt32LE(cut.length - 8, 4);
@@ -180,17 +181,23 @@ test('a lossy WebP without all of its pixels is refused', async () => {
   }
 });
 
-test('the pixels of a WebP are counted by its picture, whatever its container claims', async () => {
-  const large = Buffer.from(webp);
-  large.writeUInt32LE(0x3fff3fff, 26);
-  assert.equal(await verdict(withWebpChunks(large, size)), 'too_many_pixels');
-  const claiming = withWebpChunks(webp, { width: 20_000, height: 20_000 });
-  assert.equal(await verdict(claiming), 'too_many_pixels');
-});
+longTest(
+  'the pixels of a WebP are counted by its picture, whatever its container claims',
+  async () => {
+    const large = Buffer.from(webp);
+    large.writeUInt32LE(0x3fff3fff, 26);
+    assert.equal(await verdict(withWebpChunks(large, size)), 'too_many_pixels');
+    const claiming = withWebpChunks(webp, { width: 20_000, height: 20_000 });
+    assert.equal(await verdict(claiming), 'too_many_pixels');
+  },
+);
 
-test('an animated WebP is not a still image; an animated PNG counts as its first picture', async () => {
-  const animated = withWebpChunks(webp, { ...size, flags: 0x02 }, ['ANIM', Buffer.alloc(6)]);
-  assert.equal(await verdict(animated), 'not_an_image');
-  const control = pngChunk('acTL', Buffer.from('0000000200000000', 'hex'));
-  assert.equal(await verdict(withPngChunk(png, control)), '320x180');
-});
+longTest(
+  'an animated WebP is not a still image; an animated PNG counts as its first picture',
+  async () => {
+    const animated = withWebpChunks(webp, { ...size, flags: 0x02 }, ['ANIM', Buffer.alloc(6)]);
+    assert.equal(await verdict(animated), 'not_an_image');
+    const control = pngChunk('acTL', Buffer.from('0000000200000000', 'hex'));
+    assert.equal(await verdict(withPngChunk(png, control)), '320x180');
+  },
+);

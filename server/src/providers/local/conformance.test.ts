@@ -4,16 +4,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { createTestDatabase, quiet } from '../../../test/database.ts';
-import {
-  eventually,
-  findJobInput,
-  newJobSpec,
-  sendNow,
-} from '../../../test/providers/conformance/attempts.ts';
+import { findJobInput, newJobSpec, sendNow } from '../../../test/providers/conformance/attempts.ts';
 import { failed, succeeded, working } from '../../../test/providers/conformance/meanings.ts';
 import type { SimulatorControl } from '../../../test/providers/conformance/subject.ts';
 import { providerConformance } from '../../../test/providers/conformance.ts';
 import { sql } from '../../../test/task-fixtures.ts';
+import { until } from '../../../test/until.ts';
 import { openDatabase } from '../../database/database.ts';
 import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { diskStorage } from '../../storage/disk.ts';
@@ -111,7 +107,7 @@ async function renderAlone(deps: Deps, jobId: string): Promise<void> {
   const renderer = createLocalProvider(deps);
   renderer.start?.();
   try {
-    await eventually(
+    await until(
       async () => (await readJob(deps.db, jobId))?.state,
       (state) => state !== 'queued' && state !== 'rendering',
     );

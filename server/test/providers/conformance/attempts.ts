@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { setTimeout as delay } from 'node:timers/promises';
 import type {
   FindJobInput,
   JobSpec,
   JobStatus,
   SubmitOutcome,
 } from '../../../src/providers/provider.ts';
+import { until } from '../../until.ts';
 import { jobSpec } from '../job-spec.ts';
 import type { Suite } from './subject.ts';
 
@@ -42,20 +42,6 @@ export function findJobInput(jobSpec: JobSpec, from: number, taken: string[] = [
 
 export const sendNow = () => true;
 
-/** Calls `read` until `isWanted` takes its value; fails with the last value after 15 seconds. */
-export async function eventually<Value>(
-  read: () => Promise<Value>,
-  isWanted: (value: Value) => boolean,
-): Promise<Value> {
-  const deadline = performance.now() + 15_000;
-  for (;;) {
-    const value = await read();
-    if (isWanted(value)) return value;
-    assert.ok(performance.now() < deadline, `still ${JSON.stringify(value)}`);
-    await delay(25);
-  }
-}
-
 /** Submits, expects acceptance and returns the job id. */
 export async function submitAccepted(suite: Suite, jobSpec: JobSpec): Promise<string> {
   const outcome = await suite.provider().submit(jobSpec, sendNow);
@@ -77,7 +63,7 @@ export async function submitLost(suite: Suite, jobSpec: JobSpec): Promise<void> 
 /** Reads a job until it has ended. */
 export async function readEnd(suite: Suite, jobId: string): Promise<JobStatus> {
   await suite.simulator().finish?.(jobId);
-  return eventually(
+  return until(
     () => suite.provider().read(jobId),
     ({ kind }) => kind !== 'working',
   );

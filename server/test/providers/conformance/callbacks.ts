@@ -4,14 +4,8 @@ import { buffer } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { closeServer, listenOn } from '../../../../simulators/kit/http-server.ts';
 import type { Callback, JobSpec } from '../../../src/providers/provider.ts';
-import {
-  eventually,
-  jobsFor,
-  newJobSpec,
-  sendNow,
-  submitAccepted,
-  submitLost,
-} from './attempts.ts';
+import { until } from '../../until.ts';
+import { jobsFor, newJobSpec, sendNow, submitAccepted, submitLost } from './attempts.ts';
 import type { PlannedFault, Suite } from './subject.ts';
 
 /** Tests of providers that call back. */
@@ -117,7 +111,7 @@ function listen(suite: Suite) {
   return {
     /** The callbacks for an attempt, oldest first, once that many have arrived. */
     arrived: (id: string, count: number) =>
-      eventually(
+      until(
         async () => received.get(id) ?? [],
         ({ length }) => length >= count,
       ),

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FindOutcome, JobSpec } from '../../../src/providers/provider.ts';
+import { until } from '../../until.ts';
 import {
-  eventually,
   expectKind,
   findJobInput,
   jobsFor,
@@ -36,8 +36,8 @@ export function findTests(suite: Suite): void {
     await submitLost(suite, other);
     const second = (await jobsFor(suite, other)).find((jobId) => jobId !== first);
     const find = (jobSpec: JobSpec) => () => suite.provider().find(findJobInput(jobSpec, from));
-    assert.deepEqual(await eventually(find(other), isPresent), foundByMark(second));
-    assert.deepEqual(await eventually(find(one), isPresent), foundByMark(first));
+    assert.deepEqual(await until(find(other), isPresent), foundByMark(second));
+    assert.deepEqual(await until(find(one), isPresent), foundByMark(first));
   });
 
   test('after final absence no submit of the attempt makes a job', async (t) => {
@@ -64,7 +64,7 @@ export function foreignFindTests(suite: Suite): void {
     const first = await find();
     assert.ok(first.kind === 'absent' && first.proof !== 'final', JSON.stringify(first));
     const [jobId] = await jobsFor(suite, jobSpec);
-    assert.deepEqual(await eventually(find, isPresent), foundByMark(jobId));
+    assert.deepEqual(await until(find, isPresent), foundByMark(jobId));
   });
 
   for (const fault of TEMPORARY) {
@@ -92,7 +92,7 @@ export function unmarkedTests(suite: Suite): void {
     const jobIds = await jobsFor(suite, one);
     assert.equal(jobIds.length, 2);
     const find = (taken: string[]) => suite.provider().find(findJobInput(one, from, taken));
-    const found = await eventually(
+    const found = await until(
       () => find([]),
       ({ kind }) => kind === 'ambiguous',
     );

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SubmitOutcome } from '../../../src/providers/provider.ts';
+import { until } from '../../until.ts';
 import {
-  eventually,
   expectKind,
   findJobInput,
   jobsFor,
@@ -106,7 +106,7 @@ function lostResponseTest(suite: Suite, fault: PlannedFault): void {
     assert.ok(jobId !== undefined && more.length === 0);
     const find = () => suite.provider().find(findJobInput(jobSpec, from));
     if (!hasFind) return assert.deepEqual(await find(), { kind: 'absent', proof: 'weak' });
-    const found = await eventually(find, ({ kind }) => kind !== 'absent');
+    const found = await until(find, ({ kind }) => kind !== 'absent');
     assert.deepEqual(found, { kind: 'found', jobId, by: 'mark' });
   });
 }

@@ -179,7 +179,7 @@ test('a takedown decides all reports of the video, and says why to its owner alo
   assertError(await decide('take-down', other), 'invalid_request');
 });
 
-test('an account is closed with its video, and the reporter reads nothing of it', async () => {
+test('an account is disabled with its video, and the reporter reads nothing of it', async () => {
   const id = await receiptOf({
     video: taskId,
     email: 'eve@example.com',
@@ -189,7 +189,7 @@ test('an account is closed with its video, and the reporter reads nothing of it'
   assert.equal((await decide('close-account', id)).status, 200);
   assertError(await owner.get('/console/api/me'), 'unauthorized');
   const texts = new Map((await mails()).map(({ to, text }) => [to, text]));
-  assert.match(texts.get(owner.email) ?? '', /Your account is closed/);
+  assert.match(texts.get(owner.email) ?? '', /Your account is disabled/);
   assert.match(texts.get('eve@example.com') ?? '', /the video was removed/);
   assert.doesNotMatch(texts.get('eve@example.com') ?? '', /account/);
   const account = (await (await asOperator()).get(`${OPERATOR}/accounts/${owner.accountId}`)).body;

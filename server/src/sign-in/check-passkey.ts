@@ -14,7 +14,7 @@ import {
   whether,
 } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
-import { type Entered, enter, requireOpen, type SignInDeps } from './enter.ts';
+import { type Entered, enter, lockAndReopen, type SignInDeps } from './enter.ts';
 import type { SignedInFrom } from './sessions.ts';
 
 /** The host that passkeys belong to; undefined for an IP address, where browsers allow none. */
@@ -158,7 +158,7 @@ export async function enterByPasskey(
   const { accountId } = checked;
   return db.transaction(async (tx) => {
     // Lock the account before the passkey, in the same order as an operator's removal.
-    const reopened = await requireOpen(tx, accountId, onReopened);
+    const reopened = await lockAndReopen(tx, accountId, onReopened);
     await usePasskey(tx, checked);
     return enter(tx, { accountId, reopened }, { ...from, method: 'passkey' });
   });

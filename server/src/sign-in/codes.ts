@@ -4,7 +4,7 @@ import { type Queryable, statement, type Transaction } from '../database/databas
 import { ApiError } from '../kernel/errors.ts';
 import type { SendMail } from '../mail/mailer.ts';
 import { mailboxOf } from './email-address.ts';
-import { type Entered, enter, enterByEmail, requireOpen, type SignInDeps } from './enter.ts';
+import { accountForSignIn, type Entered, enter, lockAndReopen, type SignInDeps } from './enter.ts';
 import type { SignedInFrom } from './sessions.ts';
 
 const CODE_DIGITS = 8;
@@ -129,9 +129,9 @@ export async function enterByCode(
   const given = { owner: email, code };
   await tryCode(db, SIGN_IN_CODES, given);
   return db.transaction(async (tx) => {
-    const { accountId } = await enterByEmail(tx, email, signupCredits);
+    const { accountId } = await accountForSignIn(tx, email, signupCredits);
     // Lock the account before the code, in the same order as an erase.
-    const reopened = await requireOpen(tx, accountId, onReopened);
+    const reopened = await lockAndReopen(tx, accountId, onReopened);
     await useCode(tx, SIGN_IN_CODES, given);
     return enter(tx, { accountId, reopened }, { ...from, method: 'code' });
   });

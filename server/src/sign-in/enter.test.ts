@@ -8,14 +8,14 @@ import { balances } from '../ledger/ledger.ts';
 import { NOBODY, storeChallenge } from './check-passkey.ts';
 import { deleteExpired } from './deletion.ts';
 import { mailboxOf } from './email-address.ts';
-import { enterByEmail } from './enter.ts';
+import { accountForSignIn } from './enter.ts';
 import { storeStart } from './issuers/issuer.ts';
 
 const database = await createTestDatabase();
 after(() => database.close());
 
 const enterOnce = async (email: string) => {
-  const entered = await database.db.transaction((tx) => enterByEmail(tx, email, 250));
+  const entered = await database.db.transaction((tx) => accountForSignIn(tx, email, 250));
   return entered.accountId;
 };
 

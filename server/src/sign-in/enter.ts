@@ -32,8 +32,11 @@ const recordGrant = whether<[addressHash: Buffer], Transaction>(
    on conflict do nothing returning address_hash`,
 );
 
-/** The account for a verified e-mail address; created at the first sign-in. */
-export async function enterByEmail(
+/**
+ * The account of a verified e-mail address. Creates it at the first sign-in, with the sign-up
+ * credits of its mailbox.
+ */
+export async function accountForSignIn(
   tx: Transaction,
   email: string,
   signupCredits: number,
@@ -56,12 +59,12 @@ export async function enterByEmail(
 }
 
 /**
- * Locks the account, and reopens it if its owner had closed it. Whatever the sign-in uses up, such
- * as a code, is locked after the account.
- * @returns whether it was closed
+ * Locks the account, and reopens it if its owner had closed it. Call it before locking what the
+ * sign-in uses up, such as a code: an erase locks in the same order.
+ * @returns whether it was closed, and is reopened now
  * @throws ApiError `account_disabled`
  */
-export async function requireOpen(
+export async function lockAndReopen(
   tx: Transaction,
   accountId: string,
   onReopened: OnReopened,
@@ -73,7 +76,7 @@ export async function requireOpen(
   return true;
 }
 
-/** Begins a session for an account locked by {@link requireOpen}. */
+/** Begins a session for an account locked by {@link lockAndReopen}. */
 export async function enter(
   tx: Transaction,
   opened: Omit<Entered, 'token'>,
@@ -83,6 +86,8 @@ export async function enter(
 }
 
 export function accountDisabled(): ApiError {
-  const message = 'This account is disabled. If you did not delete it, ask the operator.';
+  const message =
+    "This account can't be used: it was deleted, or the operator disabled it. If you did not " +
+    'delete it, ask the operator.';
   return new ApiError('account_disabled', message);
 }

@@ -129,7 +129,7 @@ const ROUTES: Column<Route>[] = [
     ) : (
       <>
         <span class="figures break-all">{steps}</span>{' '}
-        {!isServed && <Badge tone="bad">no running worker has one</Badge>}
+        {!isServed && <Badge tone="bad">no running worker has any of these connections</Badge>}
       </>
     ),
   ),

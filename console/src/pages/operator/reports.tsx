@@ -20,7 +20,7 @@ const STATES = {
   open: 'Waiting for a decision',
   kept: 'Kept',
   taken_down: 'Taken down',
-  account_closed: 'Account closed',
+  account_closed: 'Account disabled',
 };
 
 /** Reports, oldest first; `?state=` shows decided ones. */
@@ -91,7 +91,9 @@ function buttonsOf({ id, state, task_id: task }: Report) {
           <AskButton look="primary" change={{ verb: 'reports take-down', given }}>
             Take the video down
           </AskButton>
-          <AskButton change={{ verb: 'reports close-account', given }}>Close the account</AskButton>
+          <AskButton change={{ verb: 'reports close-account', given }}>
+            Disable the account
+          </AskButton>
         </>
       )}
     </>
@@ -109,12 +111,15 @@ function factsOf(report: Report) {
     { name: 'Reason', value: labelOf(report.reason) },
     { name: 'Received', value: <DateTime at={report.created_at} /> },
     { name: 'Decided', value: report.decided_at && <DateTime at={report.decided_at} /> },
-    { name: 'Named', value: report.video ?? <Recorded value={null} />, mono: true },
+    { name: 'Video, as reported', value: report.video ?? <Recorded value={null} />, mono: true },
     { name: 'Task', value: task && <Id href={`/operator/tasks/${task}`} id={task} /> },
     { name: 'Account', value: account_id && <AccountLink row={{ account_id, email }} /> },
     { name: 'Other reports of it', value: report.other_reports || null },
     { name: 'Reporter', value: report.contact },
-    { name: 'Evidence', value: evidence && <span class="whitespace-pre-wrap">{evidence}</span> },
+    {
+      name: 'What the reporter wrote',
+      value: evidence && <span class="whitespace-pre-wrap">{evidence}</span>,
+    },
   ];
 }
 
@@ -124,7 +129,7 @@ function Video({ report }: { report: Report }) {
   const [isShown, setShown] = useState(false);
   if (until !== null) {
     return (
-      <Empty title="The file is evidence, and not served">
+      <Empty title="The file is preserved, and not served">
         It is deleted on <DateTime at={until} />.
       </Empty>
     );

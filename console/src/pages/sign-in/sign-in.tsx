@@ -213,7 +213,10 @@ function OtherWays({ site, next, query, onDone }: OtherWaysProps) {
 
 const REASONS = new Map([
   ['denied', 'You did not allow the other service to sign you in here.'],
-  ['disabled', 'This account is disabled. Ask the operator of this service.'],
+  [
+    'disabled',
+    'This account can’t be used: it was deleted, or the operator disabled it. If you did not delete it, ask the operator of this service.',
+  ],
   ['expired', 'That took too long, or was started in another browser. Try again.'],
   ['failed', 'The other service did not sign you in. Try again, or use a code.'],
   ['unavailable', 'The other service can’t be reached. Try again later, or use a code.'],

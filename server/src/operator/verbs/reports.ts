@@ -43,7 +43,7 @@ const deciding =
     });
   };
 
-/** Takes the video down, closes the account if that was decided, and mails the reason to its owner. */
+/** Takes the video down, disables the account if so decided, and mails the reason to its owner. */
 async function remove(
   tx: Transaction,
   { id, task_id: taskId, object_id: objectId, reason }: LockedReport,
@@ -54,22 +54,22 @@ async function remove(
   if (taskId === null || objectId === null || accountId === undefined) {
     throw new UsageError(`${id} names no video of this service: it can only be kept`);
   }
-  const closes = decision === 'account_closed';
-  if (closes) {
+  const disables = decision === 'account_closed';
+  if (disables) {
     const { changed } = await disableIn(tx, accountId);
     if (changed) await recordAction(tx, action, { target: accountId, details: { report: id } });
   }
   await takeDownFile(tx, objectId, evidenceDays);
   const why = `Reported for: ${reason.replaceAll('_', ' ')}
 Why it was removed: ${action.reason}`;
-  await mailOwner(tx, { accountId, ...ownerMail(taskId, why, closes) });
+  await mailOwner(tx, { accountId, ...ownerMail(taskId, why, disables) });
 }
 
-function ownerMail(taskId: string, why: string, closes: boolean) {
-  const closed = ' Your account is closed: nobody can sign in, and its API keys do not work.';
+function ownerMail(taskId: string, why: string, disables: boolean) {
+  const disabled = ' Your account is disabled: nobody can sign in, and its API keys do not work.';
   return {
-    subject: closes ? 'Your account is closed' : 'A video of yours was removed',
-    text: `The video of ${taskId} was reported, and an operator has removed it.${closes ? closed : ''}
+    subject: disables ? 'Your account is disabled' : 'A video of yours was removed',
+    text: `The video of ${taskId} was reported, and an operator has removed it.${disables ? disabled : ''}
 
 ${why}
 
@@ -82,7 +82,8 @@ const MAILS = 'Its owner gets your reason by mail, the reporter only the decisio
 
 export const REPORTS = {
   'reports list': verb({
-    summary: 'List reports of videos, the oldest first: those that wait for a decision, or --state',
+    summary:
+      'List reports of videos, oldest first. Without --state, those that wait for a decision',
     fields: { state: optional(choiceOf('The state of the reports.', REPORT_STATES)) },
     cursorOf: (row: { id: string }) => row.id,
     run: ({ db, page }, { state = 'open' }) =>
@@ -116,7 +117,7 @@ export const REPORTS = {
     ...OF_REMOVAL,
     reason: 'required',
     dialog: {
-      title: 'Close the account',
+      title: 'Disable the account',
       effect: `The video is taken down, and the account is disabled; its tasks continue. ${MAILS}`,
       isDangerous: true,
     },

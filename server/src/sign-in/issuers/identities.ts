@@ -6,7 +6,7 @@ import {
   whether,
 } from '../../database/database.ts';
 import { normalEmail } from '../email-address.ts';
-import { type Entered, enter, enterByEmail, requireOpen, type SignInDeps } from '../enter.ts';
+import { accountForSignIn, type Entered, enter, lockAndReopen, type SignInDeps } from '../enter.ts';
 import type { SignedInFrom } from '../sessions.ts';
 import { IdentityRefused, type OutsideIdentity } from './issuer.ts';
 
@@ -88,7 +88,7 @@ async function byKnownIdentity(
   const accountId = await find(tx, issuer, subject);
   if (accountId === undefined) return undefined;
   // Lock the account before the identity, in the same order as an operator's removal.
-  const reopened = await requireOpen(tx, accountId, onReopened);
+  const reopened = await lockAndReopen(tx, accountId, onReopened);
   return (await find(tx, issuer, subject)) ? { accountId, reopened } : undefined;
 }
 
@@ -99,8 +99,8 @@ async function byNewIdentity(
 ) {
   const address = normalEmail(email ?? '');
   if (address === undefined || !isEmailVerified) throw new EmailNotVerified('not verified');
-  const { accountId, isNew } = await enterByEmail(tx, address, signupCredits);
-  const reopened = await requireOpen(tx, accountId, onReopened);
+  const { accountId, isNew } = await accountForSignIn(tx, address, signupCredits);
+  const reopened = await lockAndReopen(tx, accountId, onReopened);
   if ((await link(tx, issuer, subject, accountId)) && !isNew) await onJoined(tx, accountId);
   return { accountId, reopened };
 }

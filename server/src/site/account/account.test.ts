@@ -17,7 +17,7 @@ import { balances } from '../../ledger/ledger.ts';
 import { listActions } from '../../operator/actions.ts';
 import { eraseAccount, eraseClosedAccounts } from '../../operator/erase.ts';
 import { disableByOperator, enableByOperator } from '../../operator/verbs/accounts.ts';
-import { enterByEmail } from '../../sign-in/enter.ts';
+import { accountForSignIn } from '../../sign-in/enter.ts';
 import { beginSession } from '../../sign-in/sessions.ts';
 import { markExpired } from '../../storage/objects.ts';
 import { makeExports } from './export.ts';
@@ -89,7 +89,7 @@ test('an account is closed at once, and erased after a grace period; its books s
   assert.equal(await emailOf(visitor), `erased:${visitor.accountId}`);
   assert.deepEqual((await balances(db, visitor.accountId)).paid, { available: 30, reserved: 0 });
   assert.deepEqual(await actionsOf(visitor), ['accounts erase', 'account delete']);
-  const again = await db.transaction((tx) => enterByEmail(tx, visitor.email, 0));
+  const again = await db.transaction((tx) => accountForSignIn(tx, visitor.email, 0));
   assert.equal(again.isNew, true);
   await setClock(0);
 });

@@ -58,7 +58,7 @@ export async function postJson(
   { headers, body }: { headers: Record<string, string>; body: string },
 ): Promise<unknown> {
   const { status, start } = await outbound.post(service.url, {
-    client: { accountId: task.account_id, taskId: task.id },
+    customer: { accountId: task.account_id, taskId: task.id },
     headers: { 'content-type': 'application/json', ...headers },
     body,
     deadlineSeconds: service.timeoutSeconds,

@@ -1,5 +1,5 @@
 import type { Client } from 'undici';
-import type { LookupClient } from './host-lookup.ts';
+import type { LookupCustomer } from './host-lookup.ts';
 import { OutboundError, refusalFor } from './refusal.ts';
 
 /** One download, from DNS to the last byte, with its timer and its connections. */
@@ -11,18 +11,18 @@ type Keep = (client: Client) => void;
 export function beginDownloadSession(options: {
   signal?: AbortSignal | undefined;
   /** The customer whose look-ups are limited; undefined if no customer named the URL. */
-  client?: LookupClient | undefined;
+  customer?: LookupCustomer | undefined;
   deadlineSeconds: number;
   onEnd: () => void;
 }) {
   const stop = new AbortController();
-  const clients = new Map<Client, Keep | undefined>();
+  const connections = new Map<Client, Keep | undefined>();
   /** Ends the session, with a reason if it ends early; resolves when its sockets are closed. */
   const end = async (reason?: unknown) => {
     clearTimeout(deadline);
     options.signal?.removeEventListener('abort', onCallerAbort);
     if (reason !== undefined) stop.abort(reason);
-    await Promise.all([...clients.keys()].map((client) => client.destroy()));
+    await Promise.all([...connections.keys()].map((client) => client.destroy()));
     options.onEnd();
   };
   const { deadlineSeconds } = options;
@@ -33,18 +33,18 @@ export function beginDownloadSession(options: {
   return {
     /** Aborts when the caller aborts, the deadline passes or the guarded fetch closes. */
     signal: stop.signal,
-    client: options.client,
+    customer: options.customer,
     /** Adds a connection, which is closed when the session ends, if not earlier. */
-    addClient: (client: Client, keep?: Keep) => void clients.set(client, keep),
+    addConnection: (client: Client, keep?: Keep) => void connections.set(client, keep),
     /** Hands over the connections that may be kept, once the response was read to its end. */
-    keepClients() {
-      for (const [client, keep] of clients) {
-        if (keep) clients.delete(client);
+    keepConnections() {
+      for (const [client, keep] of connections) {
+        if (keep) connections.delete(client);
         keep?.(client);
       }
     },
-    async closeClient(client: Client) {
-      clients.delete(client);
+    async closeConnection(client: Client) {
+      connections.delete(client);
       await client.destroy();
     },
     end,

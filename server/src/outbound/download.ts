@@ -4,15 +4,15 @@ import { checkUrl } from './addresses.ts';
 import { checkDigest, type DigestCheck } from './body-digest.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import type { DownloadSession } from './download-session.ts';
-import type { LookupClient } from './host-lookup.ts';
-import type { IdleClients } from './idle-clients.ts';
+import type { LookupCustomer } from './host-lookup.ts';
+import type { IdleConnections } from './idle-connections.ts';
 import { type PinnedResponse, type RequestRules, requestPinned } from './pinned-request.ts';
 import { OutboundError, refusalFor } from './refusal.ts';
 
 export interface DownloadOptions {
   signal?: AbortSignal | undefined;
   /** The customer who names the URL; undefined if a provider names it. */
-  client?: LookupClient | undefined;
+  customer?: LookupCustomer | undefined;
   budget: ByteBudget;
   /** For the whole download, including the time that its reader takes. */
   deadlineSeconds?: number | undefined;
@@ -32,7 +32,7 @@ export interface DownloadOptions {
 export type Body = AsyncIterable<Uint8Array>;
 
 export interface DownloadRules extends RequestRules {
-  idle: IdleClients;
+  idle: IdleConnections;
   /** How fast a host must send on average, once the grace period is over. */
   pace: { graceSeconds: number; bytesPerSecond: number };
 }
@@ -152,7 +152,7 @@ async function* countedChunks(
       watch.resume();
     }
     digest?.end();
-    session.keepClients();
+    session.keepConnections();
   } catch (failure) {
     throw session.failureOf(failure);
   } finally {

@@ -8,9 +8,9 @@ import {
   createDnsLookup,
   createLookupTurns,
   createSystemLookup,
-  type LookupClient,
+  type LookupCustomer,
 } from './host-lookup.ts';
-import { createIdleClients } from './idle-clients.ts';
+import { createIdleConnections } from './idle-connections.ts';
 import { type PinnedResponse, type RequestRules, requestPinned } from './pinned-request.ts';
 
 type GivenRules = Partial<Omit<DownloadRules, 'allow' | 'idle' | 'lookupTurns' | 'resolveAllowed'>>;
@@ -36,7 +36,7 @@ export interface GuardedFetch {
 }
 
 interface PostOptions {
-  client: LookupClient;
+  customer: LookupCustomer;
   headers: Record<string, string>;
   body: string;
   /** From the look-up of the host to the end of the response. */
@@ -64,11 +64,11 @@ export function createGuardedFetch(settings: GuardedFetchOptions): GuardedFetch 
   const rules = rulesOf(settings);
   const sessions = new Set<DownloadSession>();
   let isClosed = false;
-  const begin = (options: Pick<DownloadOptions, 'signal' | 'client' | 'deadlineSeconds'>) => {
+  const begin = (options: Pick<DownloadOptions, 'signal' | 'customer' | 'deadlineSeconds'>) => {
     if (isClosed) throw shuttingDown();
     const session = beginDownloadSession({
       signal: options.signal,
-      client: options.client,
+      customer: options.customer,
       deadlineSeconds: options.deadlineSeconds ?? settings.deadlineSeconds ?? 300,
       onEnd: () => sessions.delete(session),
     });
@@ -92,7 +92,7 @@ function rulesOf({ resolve, dnsServers = [], ...given }: GuardedFetchOptions): D
     headersTimeoutSeconds: 20,
     idleTimeoutSeconds: 20,
     pace: { graceSeconds: 10, bytesPerSecond: 16 * 1024 },
-    idle: createIdleClients(),
+    idle: createIdleConnections(),
     lookupTurns: createLookupTurns(),
     resolve: resolve ?? createDnsLookup(dnsServers),
     resolveAllowed: resolve ?? createSystemLookup(),

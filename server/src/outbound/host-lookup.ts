@@ -101,7 +101,7 @@ export function createSystemLookup(): Resolve {
 }
 
 /** The customer whose request names a host, and the task of that request. */
-export interface LookupClient {
+export interface LookupCustomer {
   accountId: string;
   taskId: string;
 }
@@ -126,13 +126,13 @@ export function createLookupTurns(limits: LookupLimits = LIMITS) {
   const accountTurns = createFairSemaphore(limits.overall, limits.perAccount);
   return {
     /**
-     * @param client whose limits apply; undefined: only the overall limit applies
+     * @param customer whose limits apply; undefined: only the overall limit applies
      * @throws the signal's reason when it aborts before `work` has started
      */
-    run<T>(client: LookupClient | undefined, signal: AbortSignal, work: () => Promise<T>) {
+    run<T>(customer: LookupCustomer | undefined, signal: AbortSignal, work: () => Promise<T>) {
       // A name that no customer chose counts by itself, so only the overall limit applies.
-      if (client === undefined) return accountTurns.run(crypto.randomUUID(), signal, work);
-      const { accountId, taskId } = client;
+      if (customer === undefined) return accountTurns.run(crypto.randomUUID(), signal, work);
+      const { accountId, taskId } = customer;
       return requestTurns.run(taskId, signal, () => accountTurns.run(accountId, signal, work));
     },
   };

@@ -5,7 +5,7 @@ import { checkAddresses, type HostRules, isAllowed, literalAddress } from './add
 import { CLIENT_OPTIONS, IDLE_MS } from './call.ts';
 import type { DownloadSession } from './download-session.ts';
 import type { LookupTurns, Resolve } from './host-lookup.ts';
-import type { IdleClients } from './idle-clients.ts';
+import type { IdleConnections } from './idle-connections.ts';
 import { OutboundError } from './refusal.ts';
 
 /** The rules for every request of a download, redirects included. */
@@ -32,7 +32,7 @@ interface PinnedRequest {
   headers: Record<string, string>;
   body?: string;
   /** Where its connection is kept after the response; without it, the connection ends. */
-  idle?: IdleClients | undefined;
+  idle?: IdleConnections | undefined;
 }
 
 /**
@@ -53,17 +53,17 @@ export async function requestPinned(
   const keep = idle && ((client: Client) => idle.keep(key, client));
   const open = idle?.take(key);
   if (open) {
-    session.addClient(open, keep);
+    session.addConnection(open, keep);
     try {
       return await requestOn(open, url, request, { rules, session, isOpen: true });
     } catch (failure) {
-      await session.closeClient(open);
+      await session.closeConnection(open);
       if (session.signal.aborted || failure instanceof OutboundError) throw failure;
     }
   }
   const client = connectTo(url, addresses, rules);
   idle?.watch(client);
-  session.addClient(client, keep);
+  session.addConnection(client, keep);
   return requestOn(client, url, request, { rules, session, isOpen: false });
 }
 
@@ -90,20 +90,20 @@ async function requestOn(
     headers: response.headers,
     body: response.body,
     /** Closes the connection without reading the rest of the body. */
-    close: () => session.closeClient(client),
+    close: () => session.closeConnection(client),
   };
 }
 
 async function findAddresses(
   url: URL,
   rules: RequestRules,
-  { client, signal }: DownloadSession,
+  { customer, signal }: DownloadSession,
 ): Promise<LookupAddress[]> {
   signal.throwIfAborted();
   const literal = literalAddress(url);
   const addresses =
     literal === undefined
-      ? await rules.lookupTurns.run(client, signal, () => resolveInTime(url, rules, signal))
+      ? await rules.lookupTurns.run(customer, signal, () => resolveInTime(url, rules, signal))
       : [{ address: literal, family: isIP(literal) }];
   if (addresses.length === 0) {
     throw new OutboundError('not_reachable', 'The host name has no address');

@@ -23,7 +23,7 @@ import { EVENT_TYPES, recordEvent } from './events.ts';
 import { listDeliveries, purgeDeliveries, sendAgain, sendTest } from './log.ts';
 import { mailOwners } from './notices.ts';
 import { RETRY_SECONDS } from './outcome.ts';
-import { createPace } from './throttle.ts';
+import { createThrottle } from './throttle.ts';
 
 /** How the receiver responds. */
 let respond: (response: ServerResponse) => void;
@@ -41,7 +41,7 @@ const deps = {
   outbound,
   taskOf: async ({ id }: { id: string }): Promise<object> => ({ id, status: 'shown' }),
   publicUrl: () => 'https://video.example',
-  pace: createPace(() => false),
+  throttle: createThrottle(() => false),
 };
 after(async () => {
   await outbound.close();

@@ -16,7 +16,7 @@ import {
 import { mailOwners, type NoticeDeps } from './notices.ts';
 import { type DeliveryAttempt, isDelivered, recordTurn } from './outcome.ts';
 import { signatureHeaders } from './signature.ts';
-import { createPace, openDeliverySlots } from './throttle.ts';
+import { createThrottle, openDeliverySlots } from './throttle.ts';
 
 /** How long a process keeps an endpoint before others get their turn. */
 const TURN_SECONDS = 10;
@@ -33,7 +33,7 @@ export interface DeliverDeps extends NoticeDeps {
   taskOf(task: { accountId: string; id: string }): Promise<object | undefined>;
 }
 
-type PacedDeps = DeliverDeps & { pace: ReturnType<typeof createPace> };
+type ThrottledDeps = DeliverDeps & { throttle: ReturnType<typeof createThrottle> };
 
 /**
  * Each process leases endpoints with due deliveries, so that a slow endpoint delays no other, and
@@ -43,7 +43,7 @@ type PacedDeps = DeliverDeps & { pace: ReturnType<typeof createPace> };
  */
 export function startWebhooks(deps: DeliverDeps, signal: AbortSignal) {
   const slots = openDeliverySlots();
-  const pace = createPace();
+  const throttle = createThrottle();
   const turns = new Set<Promise<void>>();
   startInterval(MAIL_SECONDS, { name: 'mails of webhooks', log: deps.log, signal }, () =>
     mailOwners(deps),
@@ -53,10 +53,10 @@ export function startWebhooks(deps: DeliverDeps, signal: AbortSignal) {
     { name: 'webhooks', log: deps.log, signal },
     async () => {
       const free = slots.free();
-      if (pace.isBehind()) return;
+      if (throttle.isBehind()) return;
       for (const endpoint of await claimEndpoints(deps.db, free)) {
         const leave = slots.take(endpoint);
-        const turn = runTurn({ ...deps, pace }, endpoint, signal).finally(() => {
+        const turn = runTurn({ ...deps, throttle }, endpoint, signal).finally(() => {
           leave();
           turns.delete(turn);
         });
@@ -70,7 +70,7 @@ export function startWebhooks(deps: DeliverDeps, signal: AbortSignal) {
 }
 
 /** After an internal error the lease is left to expire, so that nothing repeats at once. */
-async function runTurn(deps: PacedDeps, endpoint: LeasedEndpoint, signal: AbortSignal) {
+async function runTurn(deps: ThrottledDeps, endpoint: LeasedEndpoint, signal: AbortSignal) {
   await deliverDue(deps, endpoint, signal).catch((error: unknown) => {
     if (signal.aborted) return;
     deps.log.warn({ err: error, webhook: endpoint.id }, 'deliveries of a webhook failed');
@@ -78,20 +78,20 @@ async function runTurn(deps: PacedDeps, endpoint: LeasedEndpoint, signal: AbortS
 }
 
 export async function deliverDue(
-  deps: PacedDeps,
+  deps: ThrottledDeps,
   leased: LeasedEndpoint,
   signal: AbortSignal,
 ): Promise<void> {
   const endsAt = performance.now() + TURN_SECONDS * 1000;
   let endpoint: LeasedEndpoint | undefined = leased;
   while (endpoint && !signal.aborted && performance.now() < endsAt) {
-    const limit = endpoint.slot === 'failing' ? 1 : deps.pace.atOnce();
+    const limit = endpoint.slot === 'failing' ? 1 : deps.throttle.atOnce();
     const due = await dueDeliveries(deps.db, endpoint.id, limit);
     if (due.length === 0) break;
-    await deps.pace.begin(due.length, signal);
+    await deps.throttle.begin(due.length, signal);
     if (signal.aborted) break;
     endpoint = await sendAndRecord(deps, endpoint, due);
-    if (deps.pace.isBehind()) break;
+    if (deps.throttle.isBehind()) break;
   }
   if (endpoint) await releaseEndpoint(deps.db, endpoint.id);
 }
@@ -160,7 +160,7 @@ async function send(
 ): Promise<Result> {
   const message = { eventId, timestamp: Math.floor(now), body };
   const response = await outbound.post(url, {
-    client: { accountId, taskId: endpointId },
+    customer: { accountId, taskId: endpointId },
     headers: { 'content-type': 'application/json', ...signatureHeaders(message, secrets) },
     body,
     deadlineSeconds: DELIVERY_SECONDS,

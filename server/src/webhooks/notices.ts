@@ -16,7 +16,7 @@ interface ChangedEndpoint {
   mode: 'live' | 'test';
   url: string | null;
   notice: Notice;
-  /** Who did it, as the mail puts it; null: the service. */
+  /** Who did it, as the mail puts it; null for `gone` and `failing`, which the service did. */
   notice_from: string | null;
 }
 

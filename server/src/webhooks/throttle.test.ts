@@ -11,7 +11,7 @@ import { claimEndpoints, releaseEndpoint, SLOW_MS } from './claim.ts';
 import { type DeliverDeps, startWebhooks } from './deliver.ts';
 import { createEndpoint } from './endpoints.ts';
 import { sendTest } from './log.ts';
-import { createPace } from './throttle.ts';
+import { createThrottle } from './throttle.ts';
 
 const ALL = { sound: 32, slow: 32, failing: 16 };
 
@@ -85,20 +85,20 @@ test('customers whose endpoints are slow delay the events of no other one', asyn
 });
 
 test('the deliveries of a process begin at a bounded rate, and in order', async () => {
-  const pace = createPace(() => false);
+  const throttle = createThrottle(() => false);
   const { signal } = new AbortController();
   const startedAt = performance.now();
   const begun: number[] = [];
   const waits = [40, 8, 8, 8].map((deliveries, i) =>
-    pace.begin(deliveries, signal).then(() => begun.push(i)),
+    throttle.begin(deliveries, signal).then(() => begun.push(i)),
   );
-  assert.equal(pace.isBehind(), false);
+  assert.equal(throttle.isBehind(), false);
   await Promise.all(waits);
   assert.deepEqual(begun, [0, 1, 2, 3]);
   assert.ok(performance.now() - startedAt > 500, '56 before the last ones, at 100 a second');
-  void pace.begin(200, signal);
-  assert.equal(pace.isBehind(), true);
-  const busy = createPace(() => true);
+  void throttle.begin(200, signal);
+  assert.equal(throttle.isBehind(), true);
+  const busy = createThrottle(() => true);
   assert.equal(busy.atOnce(), 2);
   void busy.begin(30, signal);
   assert.equal(busy.isBehind(), true, '20 a second');

@@ -15,19 +15,19 @@ const WINDOW_MS = 500;
 const LONG_WAIT_MS = 1000;
 
 /**
- * Paces the deliveries of a process, first come, first served. Without it, a backlog for fast
- * endpoints takes all CPU time of a process, and its tasks wait.
+ * Limits how fast a process starts deliveries, first come, first served. Without it, a backlog for
+ * fast endpoints takes all CPU time of a process, and its tasks wait.
  * @param isBusy whether the process has little time left
  */
-export function createPace(isBusy = watchLoop()) {
-  const now = () => (isBusy() ? BUSY : USUAL);
+export function createThrottle(isBusy = watchLoop()) {
+  const limits = () => (isBusy() ? BUSY : USUAL);
   let nextMs = 0;
   const waitMs = () => Math.max(0, nextMs - performance.now());
   return {
-    atOnce: () => now().atOnce,
+    atOnce: () => limits().atOnce,
     async begin(deliveries: number, signal: AbortSignal): Promise<void> {
       const wait = waitMs();
-      nextMs = performance.now() + wait + (deliveries * 1000) / now().perSecond;
+      nextMs = performance.now() + wait + (deliveries * 1000) / limits().perSecond;
       if (wait > 0) await delay(wait, undefined, { signal }).catch(() => {});
     },
     isBehind: () => waitMs() > LONG_WAIT_MS,
@@ -49,7 +49,10 @@ function watchLoop(): () => boolean {
 
 /** How many endpoints of each kind a process delivers to at once. */
 const SLOTS: Record<EndpointSlot, number> = { sound: 32, slow: 32, failing: 16 };
-/** The most slow slots, including those that long turns move to. */
+/**
+ * How many slow slots may be taken in all: those claimed (`SLOTS.slow`), and those that long turns
+ * moved to.
+ */
 const MAX_SLOW = 64;
 
 /**

@@ -169,8 +169,8 @@ async function fetchTo(
 }
 
 async function download({ guardedFetch }: IngestDeps, { task, input, budget, signal }: Copy) {
-  const client = { accountId: task.account_id, taskId: task.id };
-  return guardedFetch.download(input.url, { signal, client, budget });
+  const customer = { accountId: task.account_id, taskId: task.id };
+  return guardedFetch.download(input.url, { signal, customer, budget });
 }
 
 /**

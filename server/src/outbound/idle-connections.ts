@@ -4,9 +4,9 @@ import type { Client } from 'undici';
 const MAX_IDLE = 64;
 
 /** Connections that are kept after a response. Each is lent to one request at a time. */
-export type IdleClients = ReturnType<typeof createIdleClients>;
+export type IdleConnections = ReturnType<typeof createIdleConnections>;
 
-export function createIdleClients() {
+export function createIdleConnections() {
   const idle = new Map<Client, string>();
   const drop = (client: Client) => {
     idle.delete(client);

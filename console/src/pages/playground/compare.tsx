@@ -39,7 +39,9 @@ export function Compare({ left, right: rightId, onEnd }: CompareProps) {
         ))}
       </div>
       {right && <Differences left={left} right={right} />}
-      <p class="text-sm text-dim">Choose the second one above. It plays without sound.</p>
+      <p class="text-sm text-dim">
+        Choose the second video in the strip above. Only the first one plays with sound.
+      </p>
     </section>
   );
 }

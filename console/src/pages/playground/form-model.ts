@@ -1,4 +1,4 @@
-import type { Prices } from '../../../../server/src/site/playground/prices.ts';
+import type { FormRules } from '../../../../server/src/site/playground/prices.ts';
 import type { SiteUpload } from '../../../../server/src/site/playground/uploads.ts';
 
 /** The part of openapi.json that the form is built from: the body of a create. */
@@ -22,7 +22,7 @@ export interface Property {
 
 export interface Rules {
   schema: BodySchema;
-  prices: Prices;
+  prices: FormRules;
 }
 
 export function bodySchemaOf(document: unknown): BodySchema {
@@ -113,7 +113,7 @@ export function withMedium(before: Medium[], changed: Medium): Medium[] {
 
 export function mediaOf(
   form: Pick<Form, 'mode' | 'media'>,
-  { modes }: Prices,
+  { modes }: FormRules,
 ): [MediaField, Medium[]][] {
   const accepted = modes[form.mode]?.accepts ?? [];
   return MEDIA_FIELDS.filter((field) => accepted.includes(field)).map((field) => [

@@ -1,4 +1,4 @@
-import type { Prices } from '../../../../server/src/site/playground/prices.ts';
+import type { FormRules } from '../../../../server/src/site/playground/prices.ts';
 import { Problem } from '../../ui/form/field.tsx';
 import {
   type Form,
@@ -45,9 +45,9 @@ export function MediaFields(props: MediaFieldsProps) {
   );
 }
 
-function keptText({ unpaid, paid }: Prices['limits']['stored_bytes']): string {
-  const limits = `${unpaid / MEGABYTE} MB together until you buy credits, then ${paid / MEGABYTE} MB`;
-  return `Files uploaded here are kept for 7 days after their last use, those of the API for a day: ${limits}.`;
+function keptText({ unpaid, paid }: FormRules['limits']['stored_bytes']): string {
+  const limits = `Together they may have ${unpaid / MEGABYTE} MB, or ${paid / MEGABYTE} MB once you have bought credits.`;
+  return `Files uploaded here are kept for 7 days after their last use, files uploaded by the API for a day. ${limits}`;
 }
 
 interface ListProps extends MediaFieldsProps {

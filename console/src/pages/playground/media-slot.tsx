@@ -14,7 +14,7 @@ interface SlotProps {
   label: string;
   kind: 'image' | 'video';
   maxBytes: number;
-  /** Undefined: an empty slot for another file. */
+  /** An empty slot has none, or one whose upload failed: it shows the error. */
   medium?: Medium | undefined;
   seconds?: { min: number; max: number } | undefined;
   /** Whether the field takes several files. */
@@ -205,8 +205,9 @@ function FileInput({ label, kind, isMany, onFiles }: SlotProps) {
 function AddressInput({ label, medium, onChange }: SlotProps) {
   const id = useId();
   const [url, setUrl] = useState('');
-  const own = useMemo(() => medium ?? newMedium(), [medium]);
-  const take = () => url.trim() !== '' && onChange(newMedium({ key: own.key, url: url.trim() }));
+  // An address replaces a failed upload.
+  const key = useMemo(() => (medium ?? newMedium()).key, [medium]);
+  const take = () => url.trim() !== '' && onChange(newMedium({ key, url: url.trim() }));
   return (
     <div>
       <label for={id} class="sr-only">

@@ -2,19 +2,19 @@ import { type ApiFailure, besideField } from '../../api.ts';
 import { Button, ButtonLink, Link } from '../../ui/button.tsx';
 import { useSending } from '../../ui/form/sending.tsx';
 import { ErrorState } from '../../ui/states.tsx';
-import { type Failed, lostBatches, refusedBatches, type useRuns } from './runs.ts';
+import { lostBatches, refusedBatches, type useRuns, type WithError } from './runs.ts';
 
 type Actions = Omit<ReturnType<typeof useRuns>, 'runs' | 'generate'>;
 
 interface NoticeProps extends Actions {
   /** Sent together; not empty. */
-  batch: Failed[];
+  batch: WithError[];
   error: ApiFailure;
 }
 
 /** The requests that became no task. */
 export function Notices({ runs, ...actions }: Omit<ReturnType<typeof useRuns>, 'generate'>) {
-  const shown = (Notice: typeof Lost, batches: Failed[][]) =>
+  const shown = (Notice: typeof Lost, batches: WithError[][]) =>
     batches.flatMap((batch) => {
       const [first] = batch;
       if (!first) return [];

@@ -49,7 +49,7 @@ export function Picker({ label, kind, onChange, onFiles }: PickerProps) {
             <Choices
               title="Uploads"
               items={items.filter((upload) => upload.kind === kind)}
-              none="None that is kept: an upload is kept for 7 days after its last use."
+              none="None. An upload is deleted 7 days after its last use."
             >
               {(upload) => <UploadChoice upload={upload} onTake={() => take(upload)} />}
             </Choices>

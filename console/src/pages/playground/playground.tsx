@@ -61,11 +61,16 @@ export default function PlaygroundPage() {
           const rules = { schema: bodySchemaOf(data.document), prices: data.prices };
           const given = from || !request ? undefined : givenRequest(request, rules);
           const name = from ?? request ?? '';
-          const first = earlier.data?.request ?? given?.body;
+          const initialBody = earlier.data?.request ?? given?.body;
           return (
             <>
               {given && <FilledIn {...given} />}
-              <Playground key={name} name={name} rules={rules} first={first && { ...first }} />
+              <Playground
+                key={name}
+                name={name}
+                rules={rules}
+                initialBody={initialBody && { ...initialBody }}
+              />
             </>
           );
         }}
@@ -94,12 +99,13 @@ interface PlaygroundProps {
   /** The draft's name: the id of the task being repeated, or the request in the URL. */
   name: string;
   rules: Rules;
-  first: Body | undefined;
+  /** The request of the task or link; undefined: the form begins empty. */
+  initialBody: Body | undefined;
 }
 
 /** The form as it was left, or filled from an earlier request or a link. */
-function useForm({ name, rules: { schema }, first }: PlaygroundProps) {
-  const initial = () => formOf({ ...first }, schema);
+function useForm({ name, rules: { schema }, initialBody }: PlaygroundProps) {
+  const initial = () => formOf({ ...initialBody }, schema);
   const kept = { keep: keptForm, read: (form: unknown) => formFromKept(form, schema) };
   return useDraft<Form>(`playground ${name}`, initial, kept);
 }
@@ -112,9 +118,9 @@ function Playground(props: PlaygroundProps) {
   const settings = useRef<HTMLDivElement>(null);
   const result = useRef<HTMLDivElement>(null);
   const [tries, setTries] = useState(0);
-  const { tasks, runs, actions, shown, show, outcome, ...sending } = useGeneration(form, rules);
+  const { tasks, runs, actions, shown, show, resultKey, ...sending } = useGeneration(form, rules);
   useEffect(() => showFirstError(settings.current), [tries]);
-  useScrollToResult(result, outcome);
+  useScrollToResult(result, resultKey);
   useShortcuts(page);
   useProgress(tasks.items);
   const missing = missingIn(form, rules);
@@ -129,11 +135,11 @@ function Playground(props: PlaygroundProps) {
   const uses = {
     onRequest({ request }: ShownTask) {
       files.fill(formOf(request, rules.schema));
-      toast('The form has its request now.');
+      toast('The form now has the request of this video.');
     },
     onSeed(seed: number) {
       set({ extras: { ...form.extras, seed: String(seed) } });
-      toast('The form has its seed now.');
+      toast('The form now has the seed of this video.');
     },
     onFile: (file: File, field: MediaField) =>
       field === 'image_url' ? files.replace(file, field) : files.add([file]),
@@ -187,10 +193,10 @@ function useGeneration(form: Form, rules: Rules) {
   });
   const isSending = isBusy || runs.some(({ kind }) => kind === 'sending');
   /** Changes whenever a request has a result. */
-  const outcome = `${made} ${runs.filter(({ kind }) => kind !== 'sending').length}`;
+  const resultKey = `${made} ${runs.filter(({ kind }) => kind !== 'sending').length}`;
   const seeds = seedsText(form, rules);
   const box = { price, count, onCount, seeds, failure, isBusy: isSending, send };
-  return { tasks, runs, actions, shown, show, outcome, ...box };
+  return { tasks, runs, actions, shown, show, resultKey, ...box };
 }
 
 const TOO_FEW = 'Nothing was sent: your credits do not suffice for all of these videos.';
@@ -217,15 +223,15 @@ const BESIDE_WIDTH = 1024;
 const LEAST_SHOWN = 100;
 
 /** Scrolls a request's result into view: on a phone it is below the form, often out of sight. */
-function useScrollToResult(result: RefObject<HTMLElement | null>, outcome: string): void {
-  const before = useRef(outcome);
+function useScrollToResult(result: RefObject<HTMLElement | null>, resultKey: string): void {
+  const before = useRef(resultKey);
   useEffect(() => {
-    if (before.current === outcome || !result.current) return;
-    before.current = outcome;
+    if (before.current === resultKey || !result.current) return;
+    before.current = resultKey;
     const { top } = result.current.getBoundingClientRect();
     const room = innerWidth < BESIDE_WIDTH ? innerHeight / 2 : LEAST_SHOWN;
     if (top < 0 || top > innerHeight - room) result.current.scrollIntoView();
-  }, [outcome]);
+  }, [resultKey]);
 }
 
 function refusalsOf(run: Run | undefined): Record<string, string> {

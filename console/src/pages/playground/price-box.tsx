@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Prices, Quote } from '../../../../server/src/site/playground/prices.ts';
+import type { FormRules, Quote } from '../../../../server/src/site/playground/prices.ts';
 import { type ApiFailure, api } from '../../api.ts';
 import { useLoad, useRead } from '../../load.ts';
 import { rateOf, useMode, useSession } from '../../session.tsx';
@@ -22,7 +22,7 @@ function useDebounced(value: string): string {
 }
 
 /** Shows the previous price until the service has the new one, also after `balance` changes. */
-export function useQuote(form: Form, count: number, prices: Prices, balance: number) {
+export function useQuote(form: Form, count: number, prices: FormRules, balance: number) {
   const mode = useMode();
   const videos = new Map(mediaOf(form, prices)).get('reference_video_urls') ?? [];
   const { model, resolution, duration } = form;
@@ -102,7 +102,7 @@ export function PriceBox({ price, count, seeds, failure, isBusy, onCount }: Pric
         {count > 1 && <p class="basis-full text-sm text-dim">{seeds} All are sent, or none.</p>}
         {!isTooExpensive && (
           <p class="basis-full text-sm text-dim max-lg:hidden">
-            If it fails, all credits are refunded. Press ? for the keys.
+            If it fails, all credits are refunded. Press ? for the keyboard shortcuts.
           </p>
         )}
         <Problem>{failure?.message}</Problem>

@@ -37,7 +37,7 @@ type Owner = Pick<Me, 'account_id' | 'mode'>;
 type Kept = Submission & { isLost?: boolean; taskId?: string };
 
 /** This window's requests without a task, newest first, if they are this account's. */
-function stored({ account_id: accountId, mode }: Owner): Run[] {
+function readStored({ account_id: accountId, mode }: Owner): Run[] {
   const read = () => {
     const found: Kept[] = JSON.parse(sessionStorage.getItem(STORED[mode]) ?? '[]');
     return found.filter(
@@ -54,7 +54,7 @@ function restored({ isLost, ...submission }: Kept): Run {
 }
 
 /** Stores nothing after a sign-out, when a response may still arrive. */
-function store({ owner: { account_id: accountId, mode }, runs }: RunList): void {
+function writeStored({ owner: { account_id: accountId, mode }, runs }: RunList): void {
   if (isLeft || !isKeptFor(accountId)) return;
   const kept = runs.flatMap(({ submission, kind }): Kept[] =>
     kind === 'refused' ? [] : [{ ...submission, isLost: kind === 'lost' }],
@@ -79,8 +79,8 @@ const runLists = new Map<string, RunList>();
 
 function runListOf(owner: Owner): RunList {
   const name = `${owner.mode} ${owner.account_id}`;
-  const closed: Page = { show() {}, onTask() {}, refresh() {} };
-  const list = runLists.get(name) ?? { owner, runs: stored(owner), ...closed };
+  const noPage: Page = { show() {}, onTask() {}, refresh() {} };
+  const list = runLists.get(name) ?? { owner, runs: readStored(owner), ...noPage };
   runLists.set(name, list);
   return list;
 }
@@ -92,15 +92,18 @@ addEventListener('pagehide', () => {
 });
 addEventListener('pageshow', () => {
   isLeft = false;
-  for (const list of runLists.values()) store(list);
+  for (const list of runLists.values()) writeStored(list);
 });
 
-/** Statuses that leave open whether the request was accepted. */
+/**
+ * Statuses that leave open whether the request was accepted. A 429 too: this try was refused, but
+ * says nothing about an earlier try with the same key.
+ */
 const isUncertain = ({ status }: ApiFailure) => status === 0 || status === 429 || status >= 500;
 
 function change(list: RunList, next: Run[]): void {
   list.runs = next;
-  store(list);
+  writeStored(list);
   list.show(next);
 }
 
@@ -146,12 +149,12 @@ async function generate(list: RunList, bodies: Body[]): Promise<void> {
   await send(list, same ? same.map(({ submission }) => submission) : fresh);
 }
 
-export type Failed = Extract<Run, { error: ApiFailure }>;
+export type WithError = Extract<Run, { error: ApiFailure }>;
 
-/** Requests that failed alike and were sent together. */
-function batchesOf(runs: Run[], kind: Failed['kind']): Failed[][] {
-  const failed = runs.filter((run): run is Failed => run.kind === kind);
-  return [...Map.groupBy(failed, ({ submission: { key, batch } }) => batch ?? key).values()];
+/** Runs of a kind, those that were sent together in one batch. */
+function batchesOf(runs: Run[], kind: WithError['kind']): WithError[][] {
+  const alike = runs.filter((run): run is WithError => run.kind === kind);
+  return [...Map.groupBy(alike, ({ submission: { key, batch } }) => batch ?? key).values()];
 }
 
 export const lostBatches = (runs: Run[]) => batchesOf(runs, 'lost');
@@ -160,7 +163,7 @@ export const refusedBatches = (runs: Run[]) => batchesOf(runs, 'refused');
 /** Gives up requests that got no response, unless they have arrived. */
 async function discard(list: RunList, runs: Run[]): Promise<void> {
   const outcomes = await Promise.all(
-    runs.map(async (run) => ({ run, task: await arrived(list.owner, run) })),
+    runs.map(async (run) => ({ run, task: await findTask(list.owner, run) })),
   );
   const found = outcomes.filter(({ task }) => task);
   change(list, without(list, runs));
@@ -189,7 +192,7 @@ function resume(list: RunList): void {
     );
   }
   for (const run of list.runs.filter(({ kind }) => kind === 'lost')) {
-    void arrived(list.owner, run).then((task) => task && settle(list, run, task));
+    void findTask(list.owner, run).then((task) => task && settle(list, run, task));
   }
 }
 
@@ -237,7 +240,7 @@ async function create({ mode }: Owner, submission: Submission): Promise<ShownTas
 }
 
 /** The task of a request that got no response; undefined if none is known. */
-function arrived({ mode }: Owner, { submission: { key } }: Run): Promise<ShownTask | undefined> {
+function findTask({ mode }: Owner, { submission: { key } }: Run): Promise<ShownTask | undefined> {
   const given = { params: { key }, query: { mode } };
   return api('GET /console/api/idempotency-keys/:key', given).catch(() => undefined);
 }

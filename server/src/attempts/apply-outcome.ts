@@ -90,14 +90,14 @@ export const acceptShared = sharedWork<Acceptance, Task | undefined>({
 
 async function acceptAll(tx: Transaction, items: Acceptance[]): Promise<Task[]> {
   const ids = items.map(({ attempt }) => attempt.id);
-  const steps = items.map(({ task, attempt, jobId }) => {
+  const moves = items.map(({ task, attempt, jobId }) => {
     const cause = { attempt: attempt.id, kind: 'accepted', jobId };
-    return { task, step: { to: 'generating', cause } as const };
+    return { task, next: { to: 'generating', cause } as const };
   });
   const [recorded, , moved] = await together(
     tx.query(ACCEPT, [ids, items.map(({ jobId }) => jobId)]),
     recordOrphans(tx, ...ids),
-    moveRows(tx, steps),
+    moveRows(tx, moves),
   );
   const all = moved.flatMap((task, i) =>
     task ? [{ ...task, accepted_job_id: (items[i] as Acceptance).jobId }] : [],

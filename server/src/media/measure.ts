@@ -37,7 +37,10 @@ export interface MeasureOptions {
   frames?: DecodedFrames;
   /** Also draws a poster of a video; if that fails, there is none. */
   drawsPoster?: boolean;
-  /** Hashes a frame of a video in so many seconds, of those that are decoded and not plain. */
+  /**
+   * Hashes at most one frame per this many seconds of video, among the decoded frames that are not
+   * plain (of one colour); null: none.
+   */
   hashSeconds?: number | null;
   signal?: AbortSignal | undefined;
 }
@@ -99,14 +102,22 @@ export function createMeasurer({ scratch, ...given }: MeasurerOptions) {
         if (frames === 'all' || outcome.kind === 'aborted' || isPassed) {
           return measurementOf(outcome, limits, signal);
         }
-        const isSafe = outcome.kind === 'completed'; // no crash, which the poster may have caused
-        const full = { ...request, frames: 'all', drawsPoster: drawsPoster && isSafe } as const;
+        // Else the poster may be why it ended: the second try draws none.
+        const childSurvived = outcome.kind === 'completed';
+        const full = {
+          ...request,
+          frames: 'all',
+          drawsPoster: drawsPoster && childSurvived,
+        } as const;
         return measurementOf(await run(file, full, options), limits, signal);
       }),
   };
 }
 
-/** Hashes frames of a video for a comparison, where it is, in a child that may read its folder. */
+/**
+ * Hashes frames of a video file for a comparison. The file is not copied: the child may read its
+ * folder.
+ */
 export async function hashFramesAt(file: string): Promise<Measurement> {
   const filePath = await realpath(file);
   const input: MeasureRequest = {

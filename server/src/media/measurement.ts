@@ -24,7 +24,10 @@ export interface MeasureRequest {
   rules: VideoRules | null;
   frames: DecodedFrames;
   drawsPoster: boolean;
-  /** A frame in so many seconds gets a perceptual hash; null: none. */
+  /**
+   * Hashes at most one frame per this many seconds of video, among the decoded frames that are not
+   * plain (of one colour); null: none.
+   */
   hashSeconds: number | null;
 }
 

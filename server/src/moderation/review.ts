@@ -44,10 +44,10 @@ export async function decideReview(
   }
   await decideVerdict(tx, taskId, decision.verdict);
   const cause = { operator: decision.reason };
-  const step: Move =
+  const next: Move =
     decision.verdict === 'allow'
       ? { to: 'submitting', cause: { moderation: cause } }
       : refusal(cause, DENIED);
-  const { phase } = await move(tx, task, step);
+  const { phase } = await move(tx, task, next);
   return { task_id: taskId, phase, changed: true };
 }

@@ -96,10 +96,7 @@ export interface CreateSurface {
   callerOf(request: FastifyRequest): Pick<Binding, 'accountId' | 'surface' | 'apiKey'>;
   /** Looks up the Idempotency-Key, before the body is checked. */
   readKey(request: FastifyRequest, binding: Binding): Promise<BoundKey | undefined>;
-  /**
-   * The availability of the connection that PROVIDER names, or for test keys of their provider; and
-   * whether the account is paused.
-   */
+  /** Of the default connection (see `defaultOf`); and whether the account is paused. */
   availabilityOf(request: FastifyRequest): Promise<Availability & CallerPause>;
   create(checked: CheckedRequest): Promise<Created>;
   /** Waits for the acceptance, if the surface does. */
@@ -117,9 +114,9 @@ async function store(
   const { binding } = unrouted;
   throwSimulatedRefusal(unrouted);
   requireNoPause(availability);
-  const availabilityOf = async (name: string) =>
+  const availabilityAt = async (name: string) =>
     name === defaultOf(deps, binding) ? availability : readAvailability(deps.db, name);
-  const open = await firstOpen(deps.db, connections, availabilityOf);
+  const open = await firstOpen(deps.db, connections, availabilityAt);
   const checked = { ...unrouted, provider: open.name, routeChoice: open.reason };
   const created = await createAt(deps.db, open, () =>
     createWithSpace(deps.space, checked, () => create(checked)),
@@ -243,11 +240,11 @@ interface OpenConnection {
 async function firstOpen(
   db: Queryable,
   connections: Chosen[],
-  availabilityOf: (name: string) => Promise<Availability>,
+  availabilityAt: (name: string) => Promise<Availability>,
 ): Promise<OpenConnection> {
   const waits: number[] = [];
   for (const { connection: name, reason } of connections) {
-    const availability = await availabilityOf(name);
+    const availability = await availabilityAt(name);
     if (availability.creates_paused) throw notTaken(PAUSED_SECONDS);
     const seconds = secondsUntilTrial(availability);
     if (seconds === 0) return { name, reason, isTrying: false };

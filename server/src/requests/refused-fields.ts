@@ -51,6 +51,7 @@ export function ruleSentence(where: string, { keyword, params, message }: Failed
   if (where === 'prompt' && /Length$/.test(keyword)) {
     return 'prompt must contain between 3 and 4000 characters.';
   }
+  // The validator writes 'must NOT have …'.
   return `${where} ${message?.replace('NOT', 'not') ?? 'is not valid'}.`;
 }
 
@@ -61,7 +62,7 @@ declare module 'fastify' {
   }
 }
 
-/** The `inputs` of the details: all media URLs of the body that are refused as written. */
+/** The `inputs` of the details: all media URLs of the body that can be refused without a fetch. */
 export function refusedUrls(request: FastifyRequest): { inputs?: ErrorDetails[] } {
   const { mediaUrls } = request.routeOptions.config;
   if (mediaUrls === undefined) return {};

@@ -34,9 +34,12 @@ export const findOutput = queryFirst<
 
 /**
  * Registers the files of a task's output before their first byte is written, and marks for deletion
- * what an interrupted run left. The work stores them by `put` and makes them `ready` in the
- * transition that completes the task, and learns whether an operator blocked their bytes. If it fails, they are deleted, even if another worker has
- * marked them: that deletion may have come before the file did.
+ * what an interrupted run left.
+ *
+ * `work` stores each file by `put`, and makes them `ready` in the transaction that completes the
+ * task; `isBlocked`: an operator blocked a file with these bytes. If `work` fails, the objects are
+ * marked, and a worker deletes them later. Stored files whose object another worker had already
+ * marked are deleted here, since that worker may have deleted before the file was stored.
  */
 export async function withOutputs<T>(
   deps: { db: Database; storage: Storage },
@@ -60,9 +63,9 @@ export async function withOutputs<T>(
     return await work(put, isBlocked);
   } catch (error) {
     // If this fails, MARK_EXPIRED marks them after a day.
-    const marked = await db.query<{ id: string }>(WITHDRAW, [ids]).catch(() => []);
-    const files = marked.filter(({ id }) => stored.has(id));
-    await Promise.allSettled(files.map(({ id }) => storage.delete(id)));
+    const markedByOthers = await db.query<{ id: string }>(WITHDRAW, [ids]).catch(() => []);
+    const late = markedByOthers.filter(({ id }) => stored.has(id));
+    await Promise.allSettled(late.map(({ id }) => storage.delete(id)));
     throw error;
   }
 }

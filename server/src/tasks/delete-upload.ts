@@ -25,7 +25,8 @@ export function deleteUpload(
 ): Promise<boolean> {
   return db.transaction(async (tx) => {
     if (!(await isOwnUpload(tx, id, accountId))) return false;
-    // A create locks the upload to renew it, so here it has committed, or it will find it deleted.
+    // A create locks the upload to renew it. So under this lock a create has either committed, and
+    // its task is found below, or it will find the upload deleted.
     await lockObject(tx, id);
     const task = await taskUsingUpload(tx, accountId, `upload:${id}`);
     if (task) throw inUse(task.id);

@@ -129,24 +129,24 @@ const MOVE = statement(
    select ${TASK_FIELDS} from moved`,
 );
 
-export interface Step {
+export interface TaskMove {
   task: Task;
-  step: Move;
+  next: Move;
 }
 
 /**
  * The only code that moves tasks: a compare-and-set per task on the phase and lease that the caller
  * read. The caller handles the credits and files of tasks that end.
- * @returns the moved tasks in the order of the steps; undefined for a task that is no longer in
+ * @returns the moved tasks in the order of the moves; undefined for a task that is no longer in
  *   that phase under that lease
  */
-export async function moveRows(tx: Queryable, steps: Step[]): Promise<Array<Task | undefined>> {
-  for (const { task, step } of steps) {
-    if (TRANSITIONS[task.phase].includes(step.to)) continue;
-    throw new Error(`a task can't go from ${task.phase} to ${step.to}`);
+export async function moveRows(tx: Queryable, moves: TaskMove[]): Promise<Array<Task | undefined>> {
+  for (const { task, next } of moves) {
+    if (TRANSITIONS[task.phase].includes(next.to)) continue;
+    throw new Error(`a task can't go from ${task.phase} to ${next.to}`);
   }
-  const ids = steps.map(({ task }) => task.id);
-  const rows = await tx.query<Task>(MOVE, [ids, jsonText(steps.map(moveValues))]);
+  const ids = moves.map(({ task }) => task.id);
+  const rows = await tx.query<Task>(MOVE, [ids, jsonText(moves.map(moveValues))]);
   const moved = new Map(rows.map((row) => [row.id, row]));
   return ids.map((id) => moved.get(id));
 }
@@ -159,16 +159,16 @@ export function superseded(task: Task): Superseded {
  * Moves a task, together with the credit transfers and the deletions that belong to the new phase.
  * @throws Superseded when the task is no longer in that phase under that lease
  */
-export async function move(tx: Transaction, task: Task, step: Move): Promise<Task> {
-  const [moved] = await moveRows(tx, [{ task, step }]);
+export async function move(tx: Transaction, task: Task, next: Move): Promise<Task> {
+  const [moved] = await moveRows(tx, [{ task, next }]);
   if (!moved) throw superseded(task);
-  if (step.to === 'completed') await endTasks(tx, [task], 'capture');
-  if (step.to === 'failed') await endTasks(tx, [task], 'refund');
+  if (next.to === 'completed') await endTasks(tx, [task], 'capture');
+  if (next.to === 'failed') await endTasks(tx, [task], 'refund');
   return moved;
 }
 
-function moveValues({ task, step }: Step): object {
-  const { to, changes = {}, cause, delaySeconds = 0 } = step;
+function moveValues({ task, next }: TaskMove): object {
+  const { to, changes = {}, cause, delaySeconds = 0 } = next;
   const { error, jobCost } = changes;
   return {
     id: task.id,
@@ -219,16 +219,16 @@ export async function endTasks(
 }
 
 /** {@link move} with its commit. Concurrent moves share a statement, unless they end a task. */
-export async function moveNow(db: Database, task: Task, step: Move): Promise<Task> {
-  if (step.to === 'completed' || step.to === 'failed') {
-    return db.transaction((tx) => move(tx, task, step));
+export async function moveNow(db: Database, task: Task, next: Move): Promise<Task> {
+  if (next.to === 'completed' || next.to === 'failed') {
+    return db.transaction((tx) => move(tx, task, next));
   }
-  const moved = await moveShared(db, { task, step });
+  const moved = await moveShared(db, { task, next });
   if (!moved) throw superseded(task);
   return moved;
 }
 
-const moveShared = sharedWork<Step, Task | undefined>({
+const moveShared = sharedWork<TaskMove, Task | undefined>({
   keyOf: ({ task }) => task.id,
   work: moveRows,
 });

@@ -180,11 +180,11 @@ const completeTests = shared();
 
 // All code locks a task before its balance and its objects, so nothing deadlocks.
 async function completeAll(tx: Transaction, items: Completion[]): Promise<Task[]> {
-  const steps = items.map(({ task, changes }) => {
-    return { task, step: { to: 'completed', changes } as const };
+  const moves = items.map(({ task, changes }) => {
+    return { task, next: { to: 'completed', changes } as const };
   });
   const objectIds = items.flatMap((item) => item.objectIds);
-  const moving = moveRows(tx, steps);
+  const moving = moveRows(tx, moves);
   const tasks = items.map(({ task }) => task);
   const ending = together(
     endTasks(tx, tasks, 'capture'),

@@ -35,8 +35,8 @@ const LIMIT_GRACE_SECONDS = 60;
 const MAX_RECHECK_SECONDS = 6 * 3600;
 
 /**
- * Reads the job. If it is missing, runs past the provider's own limit or can't be read until then,
- * the task is held for its outcome.
+ * Reads the job. If it is missing, runs past the provider's own limit or could not be read by the
+ * end of that limit, the task is held for its outcome.
  */
 export async function generate(deps: GenerateDeps, task: Task): Promise<StepResult> {
   const read = await readJob(deps, task).catch((failure: unknown) => {
@@ -44,7 +44,7 @@ export async function generate(deps: GenerateDeps, task: Task): Promise<StepResu
     return String(failure);
   });
   if (typeof read === 'string') {
-    const cause = { reason: 'the job could not be read until the end of its limit', failure: read };
+    const cause = { reason: 'the job could not be read before its limit ended', failure: read };
     return moveOn(deps, task, { to: 'held', changes: { heldCause: 'outcome' }, cause });
   }
   const { jobId, status } = read;
@@ -78,12 +78,13 @@ export async function recheck(deps: GenerateDeps, task: Task): Promise<StepResul
     const cause = { job: jobId, reason: 'the provider works on the job again' };
     return moveNow(deps.db, task, { to: 'generating', cause });
   }
-  const step = await nextMove(deps, task, { status, jobId });
-  if (step.to === 'held') {
+  const move = await nextMove(deps, task, { status, jobId });
+  if (move.to === 'held') {
+    // Within one hold the pause grows too: to a sixtieth of the time that it has lasted.
     const seconds = Math.max(recheckDelaySeconds(deps, task), task.phase_seconds / 60);
     return postpone(deps.db, task, { seconds: Math.min(seconds, MAX_RECHECK_SECONDS) });
   }
-  return moveOn(deps, task, step);
+  return moveOn(deps, task, move);
 }
 
 /**
@@ -150,9 +151,9 @@ function pollSeconds(deps: GenerateDeps, task: Task): number {
   return within(shortest, pause);
 }
 
-async function moveOn(deps: GenerateDeps, task: Task, step: Move): Promise<StepResult> {
-  if (step.to !== 'held') return moveNow(deps.db, task, step);
-  await moveNow(deps.db, task, { ...step, delaySeconds: recheckDelaySeconds(deps, task) });
+async function moveOn(deps: GenerateDeps, task: Task, move: Move): Promise<StepResult> {
+  if (move.to !== 'held') return moveNow(deps.db, task, move);
+  await moveNow(deps.db, task, { ...move, delaySeconds: recheckDelaySeconds(deps, task) });
   return 'postponed';
 }
 
@@ -170,7 +171,7 @@ async function nextMove(
   const isCancelled =
     cancel?.state === 'accepted' || (cancel?.state === 'requested' && status.kind === 'failed');
   if (!isCancelled) return afterJob(task, status, jobId);
-  const changes = { error: CANCELLED_ERROR, ...chargeOf(task, status) };
+  const changes = { error: CANCELLED_ERROR, ...reportedCostOf(task, status) };
   const by = { cancelled: true, cancelled_by: cancel.requested_by };
   return { to: 'failed', changes, cause: { job: jobId, ...by, ...status } };
 }
@@ -180,11 +181,11 @@ function afterJob(task: Task, status: JobStatus, job: string): Move {
     case 'succeeded':
       return {
         to: 'archiving',
-        changes: { providerOutput: status.output, ...chargeOf(task, status) },
+        changes: { providerOutput: status.output, ...reportedCostOf(task, status) },
       };
     case 'failed': {
       const error = { code: status.code, message: status.message };
-      const changes = { error, ...chargeOf(task, status) };
+      const changes = { error, ...reportedCostOf(task, status) };
       return { to: 'failed', changes, cause: { job, ...status } };
     }
     case 'missing':
@@ -198,7 +199,7 @@ function afterJob(task: Task, status: JobStatus, job: string): Move {
  * What the provider says about the cost of an ended job. Compute seconds that can't be true, since
  * the task is not that old, count as not reported.
  */
-function chargeOf(
+function reportedCostOf(
   task: Task,
   status: JobStatus,
 ): Pick<Changes, 'jobCost' | 'computeSeconds' | 'providerBilled'> {

@@ -9,8 +9,9 @@ interface Counts {
   provider: string;
   model: string;
   accepted: number;
-  /** Refused because the provider was busy, or for a reason that the operator must fix. */
+  /** Rejected because the provider was busy. */
   busy: number;
+  /** Rejected for a reason that the operator must fix; refusals of the request are not counted. */
   refused: number;
   /** No response said whether the provider accepted. */
   uncertain: number;

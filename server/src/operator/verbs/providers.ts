@@ -131,8 +131,8 @@ export const CREATES = {
 };
 
 /**
- * `trying`: the circuit breaker is half-open after an outage, with one submit at a time.
- * `refusing`: it rejects submits for a reason that the operator must fix.
+ * `trying`: an outage's time is over, and one submit at a time tests the provider.
+ * `refusing`: the provider rejects submits for a reason that the operator must fix.
  */
 interface State {
   state: 'open' | 'refusing' | 'paused' | 'closed' | 'trying';

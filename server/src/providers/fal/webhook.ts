@@ -17,7 +17,7 @@ const JwksSchema = Type.Object({
  * Source: fal docs, webhooks, "Verification".
  */
 export function createFalWebhookReader(account: Fal, deps: RemoteDeps) {
-  // Sends no API key, and keeps no connection open, because the keys are read about once a day.
+  // Sends no API key: the JWKS is public. Keeps no connection open: it is read about once a day.
   const api = openApi(deps, { readCall: callOnce });
   return createCallbackReader({
     fetchKeys: async () => keysIn(await api.get(account.jwksUrl)),

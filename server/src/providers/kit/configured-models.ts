@@ -40,12 +40,13 @@ function forEachModel<Value>(idFor: (model: BuiltInModel) => Value): Record<Buil
   return Object.fromEntries(entries) as Record<BuiltInModel, Value>;
 }
 
-/** The provider's id of a request's model: that of its route, or the configured one. */
+/** The provider's id of a request's model: that of its route, or the configured one, if any. */
 export function modelIdOf<Id>(
   models: Record<BuiltInModel, Id>,
   { model, providerModel }: { model: string; providerModel?: string | undefined },
-): Id | string | undefined {
-  return providerModel ?? Object.entries<Id>(models).find(([name]) => name === model)?.[1];
+): NonNullable<Id> | string | undefined {
+  const configured = Object.entries<Id>(models).find(([name]) => name === model)?.[1];
+  return providerModel ?? configured ?? undefined;
 }
 
 /** The outcome of a submit whose model has no id at the provider. */

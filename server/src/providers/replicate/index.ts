@@ -35,7 +35,7 @@ export function createReplicate(settings: ReplicateSettings, deps: RemoteDeps): 
     identity: identityOf(baseUrl, apiToken, models),
     capabilities: capabilitiesOf(settings),
     canServe: ({ model }, providerModel) =>
-      (modelIdOf(models, { model, providerModel }) ?? null) !== null,
+      modelIdOf(models, { model, providerModel }) !== undefined,
     submit: (jobSpec, mayStillSend) => submitToReplicate(account, jobSpec, mayStillSend),
     find: (attempt) => findInPredictions(account, attempt),
     read: (jobId) => readPrediction(account, jobId),
@@ -76,8 +76,8 @@ async function submitToReplicate(
   jobSpec: JobSpec,
   mayStillSend: () => boolean,
 ): Promise<SubmitOutcome> {
-  const model = modelIdOf(models, jobSpec) ?? null;
-  if (model === null) return withoutModel('Replicate', jobSpec);
+  const model = modelIdOf(models, jobSpec);
+  if (model === undefined) return withoutModel('Replicate', jobSpec);
   const url = `${baseUrl}/v1/models/${model}/predictions`;
   const headers = { 'cancel-after': `${CANCEL_AFTER_SECONDS / 60}m` };
   const json = {
@@ -85,6 +85,5 @@ async function submitToReplicate(
     webhook: jobSpec.callbackUrl,
     webhook_events_filter: ['start', 'completed'],
   };
-  const answer = { idField: 'id', refusal: replicateRefusal };
-  return api.submit({ url, headers, json, mayStillSend, ...answer });
+  return api.submit({ url, headers, json, mayStillSend, idField: 'id', refusal: replicateRefusal });
 }

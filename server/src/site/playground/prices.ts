@@ -27,7 +27,7 @@ import { ModeSchema, type PageDeps, type ResultOf, siteRoute } from '../route.ts
 export type { TestOutcome } from '../../catalog/test-outcomes.ts';
 
 /** What the form needs besides the schema in openapi.json: models with prices, rules, limits. */
-export type Prices = ResultOf<typeof getPrices>;
+export type FormRules = ResultOf<typeof getPrices>;
 
 function framesOf(resolution: Resolution) {
   const sizes = ASPECT_RATIOS.map((ratio) => {

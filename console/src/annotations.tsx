@@ -84,7 +84,7 @@ function AnnotationsDialog({ items, onSaved }: { items: VideoItem[]; onSaved: ()
           {one && (
             <Field
               label="Name"
-              hint="Shown instead of the prompt, and used for its file."
+              hint="Shown instead of the prompt. A downloaded file is named after it."
               maxLength={120}
               value={name}
               onChange={setName}

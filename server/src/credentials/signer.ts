@@ -43,7 +43,7 @@ type Signed = Extract<Static<typeof Result>, { kind: 'signed' }>;
 
 export type Signing =
   | (Signed & { isStamped: boolean })
-  /** It would fail again in the same way. */
+  /** Signing this file again would fail in the same way. */
   | { kind: 'unsigned'; why: 'unsupported'; cause: string }
   | { kind: 'unsigned'; why: 'too_large' | 'too_slow' };
 

@@ -43,7 +43,7 @@ export class Connection extends pg.Client {
       ...config,
       types,
       connectionTimeoutMillis: CONNECT_SECONDS * 1000,
-      // It is sent in the startup packet, and a pooler refuses the connection because of it.
+      // Sent in the startup packet: a pooler would refuse the connection because of it.
       ...(isPooled ? {} : { idle_in_transaction_session_timeout: idle }),
       keepAlive: true,
       keepAliveInitialDelayMillis: 5000,

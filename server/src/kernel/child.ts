@@ -67,9 +67,9 @@ export function startChild({ script, nodeFlags = [] }: ChildProgram) {
         limits.stop();
       }
     },
-    /** Its resident memory; 0 where that can't be read. */
+    /** The child's resident memory; 0 where that can't be read. */
     residentBytes: () => residentBytes(child),
-    /** Kills it. It has ended when this returns. */
+    /** Kills the child, which has ended when this returns. */
     async end() {
       child.kill('SIGKILL');
       await gone;

@@ -105,7 +105,7 @@ interface Balance {
   account_id: string;
   kind: BalanceKind;
   available: number;
-  /** Its credits may have expired, or it has a debt (decisions/0018). */
+  /** Credits of this balance may have expired, or it has a debt (decisions/0018). */
   is_behind: boolean;
 }
 

@@ -40,7 +40,7 @@ export interface ModerationDeps {
   submitRetrySeconds: number;
 }
 
-/** Its name among providers that are closed after failures. No connection can have it. */
+/** The moderation's name among closed providers. No connection can have it. */
 const MODERATION = 'moderation_service';
 
 const ASKS = { webhook: askWebhook, moderations: askModerations };

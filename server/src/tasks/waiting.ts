@@ -203,7 +203,7 @@ export async function awaitResponse(
 
 /**
  * This error does not tell the credits of a task that was not announced: it may have failed, with
- * its refund, and released its key.
+ * its refund, and released its Idempotency-Key.
  */
 function unreadableTask(created: Task, cause: unknown): ApiError {
   if (created.announced_at !== null) return busy(created, 'held', { cause });

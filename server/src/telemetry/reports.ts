@@ -44,7 +44,7 @@ export interface Reports {
    * is stored unsigned, after these seconds.
    */
   signing: { outcome: string; seconds: number };
-  /** That signs Content Credentials now. */
+  /** The one that signs Content Credentials now. */
   certificate: { expiresAt: Date };
   poster: { outcome: 'drawn' | 'failed'; seconds: number };
   /** One try to deliver an event; `refused`: the receiver responded, but not with success. */

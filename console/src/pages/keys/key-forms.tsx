@@ -37,14 +37,14 @@ export function KeyForm({ apiKey, onSaved }: { apiKey?: ApiKey; onSaved: () => u
         <>
           <Field
             label="Name"
-            hint="What uses it, such as “production server”."
+            hint="What uses the key, such as “production server”."
             {...field('name')}
             required
             maxLength={100}
           />
           <Field
             label="Last day"
-            hint="The key works until its end (UTC). Empty: no end."
+            hint="The key works until this day ends (UTC). Empty: it never expires."
             type="date"
             min={new Date().toISOString().slice(0, 10)}
             {...field('day')}

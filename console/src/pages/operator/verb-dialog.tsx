@@ -98,7 +98,7 @@ function VerbForm({ change, verb, onDone }: Props & { verb: ShownVerb }) {
           {verb.isChange && (
             <Field
               label="Reason"
-              hint="It is recorded with your name, such as the number of a ticket."
+              hint="Such as the number of a ticket. The reason is recorded with your name."
               {...field('reason')}
               value={String(draft.value.reason)}
               required

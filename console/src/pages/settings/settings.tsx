@@ -70,7 +70,7 @@ export default function SettingsPage() {
       <OwnData />
       <Card
         title="Delete the account"
-        note="It stops working at once. For seven days you can sign in to keep it. Then its videos, prompts and address are erased, and its credits are lost. The records of credits stay, without your address."
+        note="The account stops working at once. For seven days you can sign in to keep it. Then its videos, prompts and address are erased, and its credits are lost. The records of credits stay, without your address."
       >
         <Button look="danger" onClick={() => openDialog(<DeleteForm email={me.email} />)}>
           Delete the account

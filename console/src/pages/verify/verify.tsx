@@ -20,7 +20,7 @@ export default function VerifyPage() {
   return (
     <Page
       title="Verify a video"
-      lead="Find out whether a file is a video of this service. It stays on your computer: only a digest of it, the SHA-256, is sent."
+      lead="Find out whether a file is a video of this service. The file stays on your computer: only its SHA-256 digest is sent."
     >
       <Card>
         <DigestField label="The file" onDigest={verify} />

@@ -29,7 +29,7 @@ export type ProviderBreaker = ReturnType<typeof createProviderBreaker>;
 
 /**
  * Which providers take no jobs now, in all processes (decisions/0016): an operator paused them, or
- * their submits fail. Operators call that a closed provider; it is the open circuit of a breaker.
+ * their submits fail. Operators call such a provider closed; the trade calls its breaker open.
  */
 export function createProviderBreaker({ db, log }: { db: Database; log: Log }) {
   // Providers that are paused or had a recent failure. Submits to all others need no query.
@@ -50,7 +50,7 @@ export function createProviderBreaker({ db, log }: { db: Database; log: Log }) {
       const seconds = await recordFailure(db, provider, outcome);
       if (seconds === undefined) return;
       const about = { provider, seconds, cause: 'cause' in outcome ? outcome.cause : undefined };
-      log.warn(about, 'closed after failures: tasks wait, and creates that need it get 503');
+      log.warn(about, 'closed after failures: tasks wait, and creates for this provider get 503');
     } else if (meaning === 'works' && refusing.has(provider)) {
       if (await recordSuccess(db, provider)) log.info({ provider }, 'open again');
     }

@@ -43,7 +43,7 @@ export function guard(scope: FastifyInstance, deps: GuardDeps): void {
     if (access === 'operator' && !signedIn.isOperator) throw noSuchPath();
     request.signedIn = signedIn;
     if (!rate) return;
-    await limits.count(`${signedIn.accountId} ${request.routeOptions.url}`, rate);
+    await limits.count(`${signedIn.accountId} ${routeOf(request)}`, rate);
   });
   // Otherwise a HEAD reads the whole file.
   scope.addHook('onSend', async ({ method }, _reply, payload) => {
@@ -60,12 +60,17 @@ function openLimits(db: Database) {
   return {
     run,
     count,
-    async countAddress({ ip, routeOptions }: FastifyRequest, rate?: RateLimit): Promise<void> {
-      const key = rateKeyOf(ip);
+    async countAddress(request: FastifyRequest, rate?: RateLimit): Promise<void> {
+      const key = rateKeyOf(request.ip);
       await count(key, REQUESTS_OF_ADDRESS);
-      if (rate) await count(`${key} ${routeOptions.url}`, rate);
+      if (rate) await count(`${key} ${routeOf(request)}`, rate);
     },
   };
+}
+
+/** Routes of one URL have windows of their own; a HEAD counts as a GET. */
+function routeOf({ method, routeOptions: { url } }: FastifyRequest): string {
+  return `${method === 'HEAD' ? 'GET' : method} ${url}`;
 }
 
 /**

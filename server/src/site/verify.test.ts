@@ -123,6 +123,8 @@ test('what can not be compared is refused before it is received, ten times an ho
   assert.deepEqual(await compare('words', large), [413, 'payload_too_large']);
   for (let sent = 1; sent < 10; sent += 1) {
     assert.deepEqual(await compare('words', { 'content-type': 'text/plain' }), [400, 'not_media']);
+    const { status } = await website.stranger.get(`/console/api/verify?sha256=${'0'.repeat(64)}`);
+    assert.equal(status, 200, 'digests are counted apart');
   }
   assert.deepEqual(await compare('words'), [429, 'rate_limited']);
   assert.deepEqual(await sql(db, `select id from stored_objects where role = 'upload'`), []);

@@ -1,4 +1,4 @@
-import { command, type Queryable, queryValue, statement } from '../database/database.ts';
+import { command, type Queryable, queryValue, whether } from '../database/database.ts';
 import { ApiError, type RatePolicy } from '../kernel/errors.ts';
 import { evictOldest } from '../kernel/evict-oldest.ts';
 
@@ -95,7 +95,11 @@ export function countingHits(keys: string, max: number | string, seconds: number
     returning subject, hits`;
 }
 
-const COUNT = statement('rate_count', countingHits('select $1::text', '$2::int', '$3::float8'));
+/** Counts a request. @returns false if the window of this unique key is full */
+export const isAdmitted = whether<[key: string, max: number, seconds: number]>(
+  'rate_count',
+  countingHits('select $1::text', '$2::int', '$3::float8'),
+);
 
 /** Seconds until a hit leaves a full window; 0 if the window is gone. */
 export const secondsUntilFree = queryValue<[key: string, max: number, seconds: number], number>(
@@ -111,8 +115,8 @@ export const secondsUntilFree = queryValue<[key: string, max: number, seconds: n
  * @throws ApiError `rate_limited` if the window is full
  */
 export async function countRequest(db: Queryable, key: string, limit: RateLimit): Promise<void> {
-  const admitted = await db.query(COUNT, [key, limit.max, limit.seconds]);
-  if (admitted.length === 0) throw await tooManyRequests(db, key, limit);
+  if (await isAdmitted(db, key, limit.max, limit.seconds)) return;
+  throw await tooManyRequests(db, key, limit);
 }
 
 /** The error for a full window. It says when the next request can pass. */

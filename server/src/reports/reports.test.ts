@@ -31,6 +31,7 @@ let networks = 0;
 beforeEach(async () => {
   await freezeClock(db, 0);
   await sql(db, 'delete from reports');
+  await sql(db, 'delete from request_windows');
   owner = await website.signIn({ credits: 1000 });
   taskId = await make(owner.accountId, { ended: 'completed' });
   const [row] = await sql<{ id: string }>(
@@ -206,6 +207,9 @@ test('an urgent report is mailed to the operators, without a word of its reporte
   assert.ok(text.includes(`${ORIGIN}/operator/reports/${id}`) && !text.includes(REPORT.evidence));
   await receiptOf({ video: taskId });
   assert.deepEqual(await mails(), []);
+  for (let sent = 1; sent < 22; sent += 1) await receiptOf({ reason: 'sexualized_minors' });
+  const more = (await mails()).filter(({ to }) => to === operator.email);
+  assert.equal(more.length, 19, 'twenty in an hour');
 });
 
 test('evidence is kept for the days given, listed and not served, also after an erasure', async () => {

@@ -2,6 +2,7 @@
 // (decisions/0069).
 
 import { accountsOf, emailOf } from '../accounts/accounts.ts';
+import { isAdmitted } from '../accounts/rate-window.ts';
 import {
   command,
   type Database,
@@ -28,6 +29,9 @@ export const REPORT_REASONS = [
 
 /** Decide on them within 48 hours. */
 const URGENT: readonly string[] = ['intimate_images', 'sexualized_minors'];
+
+/** Anybody can cause them: more would hide the first ones. */
+const URGENT_MAILS_PER_HOUR = 20;
 
 export const REPORT_STATES = ['open', 'kept', 'taken_down', 'account_closed'] as const;
 export type ReportState = (typeof REPORT_STATES)[number];
@@ -79,7 +83,10 @@ export function receiveReport(deps: ReportDeps, given: GivenReport): Promise<str
     });
     await tx.query(INSERT, values);
     if (contact !== null) await mailOwner(tx, { accountId: id, ...receiptMail(id) });
-    const operators = URGENT.includes(reason) ? await accountsOf(tx, [...adminEmails]) : [];
+    const isMailed =
+      URGENT.includes(reason) &&
+      (await isAdmitted(tx, 'urgent-reports', URGENT_MAILS_PER_HOUR, 3600));
+    const operators = isMailed ? await accountsOf(tx, [...adminEmails]) : [];
     for (const accountId of operators) {
       await mailOwner(tx, {
         accountId,

@@ -12,6 +12,7 @@ import { takeDown } from '../../operator/verbs/objects.ts';
 import type { VideoItem } from './gallery.ts';
 
 const TASKS = '/console/api/tasks';
+const ACTION = { command: 'objects takedown', actor: 'test', reason: null };
 const POSTER = Buffer.from('RIFF....WEBPVP8 a picture');
 
 const website = await openTestWebsite();
@@ -302,7 +303,7 @@ test('a deleted video says who deleted it, and when', async () => {
   );
   const [own = '', operators = '', kept = '', older = ''] = ids;
   await ada.delete(`${TASKS}/${own}/output`);
-  await takeDown(db, { command: 'objects take-down', actor: 'test', reason: null }, operators);
+  await takeDown(db, ACTION, operators);
   const ended = `update stored_objects set state = 'deleted', delete_after = '2026-01-02T03:04:05Z'`;
   await sql(db, `${ended} where owner_id = $1`, [kept]);
   await sql(db, `${ended}, taken_down_at = '2026-01-01T00:00:00Z' where owner_id = $1`, [older]);
@@ -383,6 +384,16 @@ test('videos are downloaded one by one and together, named by prompt and date', 
     await zipOf(Array.from({ length: 51 }, (_, i) => `task_${i}`).join()),
     'invalid_request',
   );
+  const { storage } = website.deps;
+  const open = storage.open.bind(storage);
+  const removing = mock.method(storage, 'open', async (id: string) => {
+    await takeDown(db, ACTION, foreign, { basis: 'order', evidence_days: 1 });
+    return open(id);
+  });
+  const breaks = { code: 'LIGHT_ECONNRESET' };
+  await assert.rejects(inject(lee, `/console/api/videos.zip?ids=${boat},${foreign}`), breaks);
+  assert.equal(removing.mock.callCount(), 1, 'evidence is not opened');
+  removing.mock.restore();
   await sql(db, 'update stored_objects set size_bytes = 4e9 where owner_id = $1', [boat]);
   assertError(await zipOf(`${boat},${twin}`), 'file_missing');
   await sql(db, 'update stored_objects set size_bytes = 4e9 where owner_id = $1', [twin]);

@@ -37,7 +37,11 @@ const postExport = siteRoute('POST /console/api/export', {
   },
 });
 
+/** Limited because each sends a file, which the storage may bill. */
+const DOWNLOADS = { max: 10, seconds: 60 };
+
 const getExportFile = siteRoute('GET /console/api/export/file', {
+  rate: DOWNLOADS,
   handle: async (deps: FileDeps, { reply, session: { accountId } }) => {
     const { object_id: id = null, asked_at: at } = (await readExport(deps.db, accountId)) ?? {};
     const object = id === null ? undefined : await readObject(deps.db, id, ['export']);

@@ -6,7 +6,7 @@ import { createRandom, type Random } from '../random.ts';
 import { replayCommand } from '../replay.ts';
 
 const SEED = Number(process.env.FRAMEWRIGHT_SEED ?? Math.floor(Math.random() * 1e9));
-const ROUNDS = LONG ? 100 : 1;
+const ROUNDS = LONG ? 100 : 2;
 
 /** Clients of the ledger, each with one connection. */
 export function openClients(url: string, count: number): Database[] {

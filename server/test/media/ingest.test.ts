@@ -79,29 +79,13 @@ test('the first refusal is reported two seconds later, whatever happens to the o
 test('each refused file has its own entry, with what was measured', async () => {
   const short = await videoBytes({ width: 480, height: 480, seconds: 3, fps: 6 });
   const small = await videoBytes({ width: 320, height: 240, seconds: 2, fps: 6 });
+  const { promise: pictureStored, resolve: setStored } = Promise.withResolvers<void>();
+  const notFound = { kind: 'bytes', bytes: Buffer.from('not found'), status: 404 } as const;
+  const late = host.serve('/late.png', { kind: 'after', moment: pictureStored, next: notFound });
   const [images, videos] = ['reference_image_urls', 'reference_video_urls'];
   const measured = { declared_seconds: 2, measured_seconds: 3, measured_seconds_exact: 3 };
-  const cases = [
-    {
-      body: { [images]: [missing, picture, bytes('/page', Buffer.from('a page'))] },
-      expected: [
-        { field: images, index: 0, reason: 'not_reachable', http_status: 404 },
-        { field: images, index: 2, reason: 'not_an_image' },
-      ],
-    },
-    {
-      body: {
-        [videos]: [bytes('/short.mp4', short), bytes('/small.mp4', small)],
-        reference_video_durations: [2, 2],
-      },
-      expected: [
-        { field: videos, index: 0, reason: 'duration_mismatch', ...measured },
-        { field: videos, index: 1, reason: 'short_side_out_of_range', width: 320, height: 240 },
-      ],
-    },
-  ];
   const customer = await fixture.customer(10_000);
-  for (const { body, expected } of cases) {
+  const assertRefused = async (body: object, expected: object[]) => {
     const refused = await until(
       () => customer.create({ ...REFERENCES, ...body }),
       // On a busy machine the other file may not be checked two seconds after the first refusal.
@@ -116,8 +100,30 @@ test('each refused file has its own entry, with what was measured', async () => 
     assert.equal(first.reason, reason);
     assert.equal((await customer.credits()).body.available_credits, 10_000);
     await deleted(fixture, taskId);
-  }
+  };
+  const refusedImages = assertRefused(
+    { [images]: [late, picture, bytes('/page', Buffer.from('a page'))] },
+    [
+      { field: images, index: 0, reason: 'not_reachable', http_status: 404 },
+      { field: images, index: 2, reason: 'not_an_image' },
+    ],
+  );
+  await Promise.race([refusedImages, until(fixture.storedFiles, hasObject)]);
+  setStored();
+  await refusedImages;
+  await assertRefused(
+    {
+      [videos]: [bytes('/short.mp4', short), bytes('/small.mp4', small)],
+      reference_video_durations: [2, 2],
+    },
+    [
+      { field: videos, index: 0, reason: 'duration_mismatch', ...measured },
+      { field: videos, index: 1, reason: 'short_side_out_of_range', width: 320, height: 240 },
+    ],
+  );
 });
+
+const hasObject = (files: string[]) => files.some((name) => name.startsWith('obj_'));
 
 test('one bad reference of eight refunds the task and deletes the good ones', async () => {
   const { promise: othersStored, resolve: setStored } = Promise.withResolvers<void>();

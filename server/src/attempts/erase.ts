@@ -79,8 +79,8 @@ async function eraseTasks(tx: Transaction, accountId: string): Promise<number> {
 }
 
 /**
- * Takes down, for its owner, the output of an ended task, its poster and the renders of its jobs. From the commit
- * on they are not served; a worker deletes the bytes within seconds. Idempotent.
+ * Takes down, for its owner, the output of an ended task, its poster and the renders of its jobs.
+ * From the commit on they are not served; a worker deletes the bytes within seconds. Idempotent.
  */
 export async function deleteOutput(db: Database, objectId: string): Promise<void> {
   await db.transaction(async (tx) => {

@@ -23,6 +23,22 @@ export function openStored({ storage, ...deps }: FileDeps, id: string, gone: () 
   });
 }
 
+/** Sends a stored object as a download. */
+export async function sendStored(
+  deps: FileDeps,
+  reply: FastifyReply,
+  { id, ...file }: { id: string; media_type: string; size_bytes: number; fileName: string },
+  gone: () => ApiError,
+): Promise<void> {
+  const bytes = await openStored(deps, id, gone);
+  reply.headers({
+    'content-type': file.media_type,
+    'content-length': file.size_bytes,
+    'content-disposition': attachment(file.fileName),
+  });
+  reply.send(bytes);
+}
+
 /** Sends a file of comma-separated values. */
 export function sendCsv(reply: FastifyReply, fileName: string, body: string | Readable): void {
   reply.headers({

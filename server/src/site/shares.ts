@@ -13,6 +13,7 @@ import type { Links } from '../storage/links.ts';
 import { readOwned } from '../tasks/task.ts';
 import { forInstallation, linksOf, logoOf, type TextDeps } from './pages/texts.ts';
 import { type PageDeps, siteRoute } from './route.ts';
+import { noVideo } from './tasks/gallery.ts';
 
 export interface ShareDeps extends PageDeps {
   links: Links;
@@ -63,7 +64,7 @@ const shareTask = siteRoute('PUT /console/api/tasks/:id/share', {
     const share = await makeShare(deps.db, { accountId, taskId: id, showsPrompt, days });
     if (share) return shownShare(share, deps);
     const task = await readOwned(deps.db, id, accountId, null);
-    if (!task) throw new ApiError('not_found', 'This account has no video with this id.');
+    if (!task) throw noVideo();
     const isTest = task.surface === TEST_SURFACE;
     throw invalidRequest(
       isTest

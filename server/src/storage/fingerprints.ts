@@ -1,6 +1,6 @@
 import { command, type Queryable, queryFirst } from '../database/database.ts';
 
-/** The most of a hash's 256 bits in which similar frames differ; other ones differ in 90 or more. */
+/** The most of a hash's 256 bits in which similar frames differ; others differ in 88 or more. */
 const SIMILAR_BITS = 64;
 
 /** Bits of a part of a hash. Similar frames have a part that is equal or differs in one bit. */
@@ -16,7 +16,7 @@ function bandsOf(hash: string): number[] {
   });
 }
 
-/** The values of {@link insertingHashes}, for outputs with hashes of frames in hex. */
+/** The values of {@link INSERT_HASHES}, for outputs with hashes of frames in hex. */
 export function hashValues(outputs: { id: string; frameHashes?: string[] }[]) {
   const hashed = outputs.flatMap(({ id, frameHashes = [] }) =>
     frameHashes.length > 0 ? [{ id, hashes: frameHashes }] : [],
@@ -37,8 +37,7 @@ export const INSERT_HASHES = `insert into frame_hashes (object_id, hashes, bands
        string_to_array(bands, ' ')::int[]
      from unnest(:hashedIds::text[], :hashes::text[], :bands::text[]) as hashed (id, hashes, bands)`;
 
-// Compares only what shares a part: comparing each candidate with each frame takes a hundred times as
-// long.
+// Compares only hashes that share a part: comparing each with each takes a hundred times as long.
 const findByHashes = queryFirst<
   [hashes: string[], bands: string[]],
   { task_id: string; object_id: string; created_at: Date }

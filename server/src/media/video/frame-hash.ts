@@ -59,7 +59,7 @@ export function createFrameHashes(everySeconds: number) {
     hashes,
     /** A frame that can't be hashed has no hash: that is no reason to refuse the video. */
     offer(frame: Frame, atSeconds: number) {
-      const turn = Math.floor(atSeconds / everySeconds + 0.01); // fractions of a second aren't exact;
+      const turn = Math.floor(atSeconds / everySeconds + 0.01); // fractions aren't exact
       if (turn <= last || hashes.size === MAX_HASHES) return;
       last = turn;
       try {

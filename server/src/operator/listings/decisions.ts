@@ -17,7 +17,7 @@ const ENDPOINTS = 10;
 
 // Held test tasks are left out: their prompts ask for it. Each part has a partial index, or a table
 // with a row for each customer at most.
-/** What operators have to decide, without what is zero. A dispute counts while Stripe waits for an answer. */
+/** What operators have to decide; zeros are left out. A dispute counts while Stripe waits for evidence. */
 export const waitingDecisions = query<[], WaitingDecision>(
   'operator_decisions',
   `with waiting as (

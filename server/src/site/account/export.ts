@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import { askForExport, endExport, readExport, takeExport } from '../../accounts/exports.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { attachment } from '../../kernel/file-names.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
 import { csvLine } from '../../kernel/text/csv.ts';
 import { type ZipEntry, zip } from '../../kernel/zip.ts';
@@ -13,7 +12,7 @@ import type { Storage } from '../../storage/storage.ts';
 import { type ExportedTask, exportedTasks } from '../../tasks/account-tasks.ts';
 import { statementCsv } from '../billing/statement.ts';
 import { type PageDeps, siteRoute } from '../route.ts';
-import { type FileDeps, openStored } from '../send-file.ts';
+import { type FileDeps, sendStored } from '../send-file.ts';
 
 const getExport = siteRoute('GET /console/api/export', {
   handle: async ({ db }: PageDeps, { session: { accountId } }) => {
@@ -45,14 +44,9 @@ const getExportFile = siteRoute('GET /console/api/export/file', {
   handle: async (deps: FileDeps, { reply, session: { accountId } }) => {
     const { object_id: id = null, asked_at: at } = (await readExport(deps.db, accountId)) ?? {};
     const object = id === null ? undefined : await readObject(deps.db, id, ['export']);
-    if (!id || object?.state !== 'ready') throw noExport();
-    const bytes = await openStored(deps, id, noExport);
-    reply.headers({
-      'content-type': 'application/zip',
-      'content-length': object.size_bytes,
-      'content-disposition': attachment(`account-${at?.toISOString().slice(0, 10)}.zip`),
-    });
-    return bytes;
+    if (object?.state !== 'ready') throw noExport();
+    const fileName = `account-${at?.toISOString().slice(0, 10)}.zip`;
+    await sendStored(deps, reply, { ...object, fileName }, noExport);
   },
 });
 

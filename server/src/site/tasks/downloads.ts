@@ -7,7 +7,7 @@ import { fileMissing, storageUnavailable } from '../../requests/errors.ts';
 import { reportIfVanished } from '../../storage/vanished.ts';
 import { type OwnVideo, readVideos } from '../../tasks/account-tasks.ts';
 import { siteRoute } from '../route.ts';
-import { type FileDeps, openStored } from '../send-file.ts';
+import { type FileDeps, openStored, sendStored } from '../send-file.ts';
 import { MAX_TOGETHER, noVideo } from './gallery.ts';
 
 /** Limited because each sends a video, which the storage may bill. */
@@ -17,20 +17,20 @@ const ARCHIVES = { max: 10, seconds: 60 };
 const getVideoFile = siteRoute('GET /console/api/tasks/:id/file', {
   rate: DOWNLOADS,
   handle: async (deps: FileDeps, { params, reply, session: { accountId } }) => {
-    const { video, bytes } = await openVideo(deps, accountId, params.id);
-    reply.headers({
-      'content-type': video.media_type,
-      'content-length': video.size_bytes,
-      'content-disposition': attachment(nameOf(video)),
-    });
-    return bytes;
+    const video = await readVideo(deps, accountId, params.id);
+    await sendStored(
+      deps,
+      reply,
+      { ...video, id: video.object_id, fileName: nameOf(video) },
+      noVideo,
+    );
   },
 });
 
-async function openVideo(deps: FileDeps, accountId: string, taskId: string) {
-  const [video] = await readVideos(deps.db, accountId, [taskId]);
+async function readVideo({ db }: FileDeps, accountId: string, taskId: string): Promise<OwnVideo> {
+  const [video] = await readVideos(db, accountId, [taskId]);
   if (!video) throw noVideo();
-  return { video, bytes: await openStored(deps, video.object_id, noVideo) };
+  return video;
 }
 
 function nameOf({ name, prompt, created_at: at, seed, media_type: type }: OwnVideo): string {
@@ -53,7 +53,10 @@ const getVideos = siteRoute('GET /console/api/videos.zip', {
       at: video.created_at,
       sizeBytes: video.size_bytes,
       // Asked again: the one before may take minutes, and evidence of a removal is still stored.
-      open: async () => (await openVideo(deps, accountId, video.task_id)).bytes,
+      open: async () => {
+        const { object_id: id } = await readVideo(deps, accountId, video.task_id);
+        return openStored(deps, id, noVideo);
+      },
     }));
     const length = zipLength(files);
     if (length > MAX_ZIP_BYTES) throw tooMany('4 GB');

@@ -1,6 +1,6 @@
 /** SQL fragments that read accounts, for statements of other folders. */
 
-/** Joins an account as `a`. */
+/** Joins the account with this id as `a`. */
 export function joinAccount(id: string): string {
   return `join accounts a on a.id = ${id}`;
 }

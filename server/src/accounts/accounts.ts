@@ -74,7 +74,7 @@ export async function findAccount(db: Queryable, idOrEmail: string): Promise<str
   throw new UsageError(`no account has the id or e-mail address ${JSON.stringify(idOrEmail)}`);
 }
 
-/** The account's keys get 401; its tasks continue. @returns false if it was disabled before */
+/** The account's API keys get 401; its tasks continue. @returns false if it was disabled before */
 export const disableAccount = whether<[accountId: string]>(
   'account_disable',
   `update accounts set disabled_at = clock_now()

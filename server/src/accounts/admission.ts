@@ -13,7 +13,7 @@ import { invalidKey, type KeyGate, REQUESTS_PER_WINDOW, WINDOW_SECONDS } from '.
 import { countingHits, secondsUntilFree } from './rate-window.ts';
 
 const WINDOW = `interval '${WINDOW_SECONDS} seconds'`;
-/** How many hits have left the window; `hits` is sorted by time. */
+/** How many of a window's `hits`, which are sorted by time, are older than the window. */
 const EXPIRED = `width_bucket(clock_now() - ${WINDOW}, hits)`;
 
 /**
@@ -25,8 +25,8 @@ export interface CallerRead {
   joins: string;
   /** The values from `$4` on. */
   values?: readonly unknown[];
-  /** See `batch`. Off for creates: smaller batches would shrink the transactions they share. */
-  inHalves?: boolean;
+  /** Splits a full queue into two statements. Off for creates: fewer would share a transaction. */
+  isPipelined?: boolean;
 }
 
 /** The account, API key and surface (C20) of an admitted request. */
@@ -65,7 +65,7 @@ export function openAdmission<Row extends object>(gate: KeyGate, name: string, r
     name,
     maxItems: MAX_REQUESTS,
     concurrency: MAX_STATEMENTS,
-    inHalves: read?.inHalves,
+    isPipelined: read?.isPipelined,
     maxWaiting: MAX_WAITING,
     tooMany: () => new ApiError('service_busy', BUSY, { retryAfterSeconds: 1 }),
     keyOf: ({ secretHash }: Batched) => secretHash.toString('latin1'),
@@ -79,7 +79,7 @@ export function openAdmission<Row extends object>(gate: KeyGate, name: string, r
         gate.forget(secretHash);
         throw invalidKey();
       }
-      if (!row.admitted) throw gate.limit(secretHash, await passesAt(gate, row.key_id));
+      if (!row.admitted) throw gate.limitError(secretHash, await nextPassAt(gate, row.key_id));
       return { caller: callerFrom(row), row };
     });
   };
@@ -91,7 +91,7 @@ function callerFrom(row: ResultRow<object>) {
     keyId: row.key_id,
     hasCap: row.has_cap,
     surface: row.caller_surface,
-    /** How many more requests the window admits until its oldest hit leaves it. */
+    /** How many more requests the window admits before its oldest hit leaves it. */
     remaining: Math.max(0, REQUESTS_PER_WINDOW - row.used),
     /** Seconds until then. */
     resetSeconds: Math.max(1, Math.min(WINDOW_SECONDS, Math.ceil(row.reset_seconds))),
@@ -176,7 +176,7 @@ export function secretOf(authorization = ''): string {
  * When the key's next request can be admitted, in milliseconds of the gate's clock. The clock is
  * read before the query, so the result is never too late.
  */
-async function passesAt({ db, now }: KeyGate, keyId: string): Promise<number> {
+async function nextPassAt({ db, now }: KeyGate, keyId: string): Promise<number> {
   const askedAt = now();
   const seconds = await secondsUntilFree(db, keyId, REQUESTS_PER_WINDOW, WINDOW_SECONDS);
   // Anything longer means that the database's clock was set back.

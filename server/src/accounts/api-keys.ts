@@ -76,7 +76,7 @@ export async function createKey(
   return { keyId, secret };
 }
 
-/** What {@link updateKey} changes, without the name, which an erasure must be able to remove. */
+/** The terms of an API key for the log of actions. No name: an erasure could not remove it. */
 export const keyTerms = queryFirst<
   [id: string],
   { monthlyCap: number | null; expiresAt: Date | null }
@@ -153,7 +153,7 @@ export const revokeAllKeys = queryColumn<[accountId: string], string>(
    where account_id = $1 and revoked_at is null returning id`,
 );
 
-/** Neither revoked nor expired. */
+/** Counts the keys that are neither revoked nor expired. */
 export const countValidKeys = queryValue<[accountId: string], number>(
   'key_valid',
   `select count(*)::int as keys from api_keys where account_id = $1 and revoked_at is null
@@ -175,7 +175,7 @@ export interface KeyListing {
   last_used_address: string | null;
 }
 
-/** Including revoked ones, without their secrets. */
+/** Lists all keys, revoked ones too, without their secrets. */
 export const listKeys = query<[accountId: string], KeyListing>(
   'key_list',
   `select id as key_id, mode, name, created_at, expires_at, revoked_at, monthly_cap, last_used_at,

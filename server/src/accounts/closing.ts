@@ -37,7 +37,7 @@ export const dueClosings = queryColumn<[], string>(
    where erase_at <= clock_now() order by erase_at limit 20`,
 );
 
-const end = whether<[accountId: string], Transaction>(
+const beginDeletion = whether<[accountId: string], Transaction>(
   'closing_end',
   `with closing as (delete from account_closings where account_id = $1
      returning account_id, closed_at)
@@ -46,12 +46,13 @@ const end = whether<[accountId: string], Transaction>(
 );
 
 /**
- * Both this and a sign-in lock the account, so only one of them wins.
+ * Ends the grace period and begins the deletion. A sign-in locks the account too, so only one of
+ * them wins.
  * @returns false if the account is not closed
  */
 export async function endGrace(tx: Transaction, accountId: string): Promise<boolean> {
   await lockAccount(tx, accountId);
-  return end(tx, accountId);
+  return beginDeletion(tx, accountId);
 }
 
 export const endDeletion = command<[accountId: string]>(

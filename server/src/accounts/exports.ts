@@ -10,7 +10,7 @@ import { markForDeletion } from '../storage/objects.ts';
 // The archive of what an account has. Its owner asks for it, a worker makes it, and it is kept for
 // a day.
 
-/** After this time a try is taken for dead; of two that both end, the first one is kept. */
+/** After this time a try counts as dead, and the next may begin. If both end, the first is kept. */
 const TRY_MINUTES = 15;
 const MAX_TRIES = 10;
 

@@ -29,8 +29,8 @@ export function openKeyGate(db: Queryable, now = () => performance.now()) {
     },
     /** Forces a look-up at the key's next request. */
     forget: (secretHash: Buffer) => known.forget(idOf(secretHash)),
-    /** Records a full window: see {@link openFullWindows}. */
-    limit: (secretHash: Buffer, until: number) => full.add(idOf(secretHash), until),
+    /** Records a full window and returns the error: see {@link openFullWindows}. */
+    limitError: (secretHash: Buffer, until: number) => full.limitError(idOf(secretHash), until),
   };
 }
 
@@ -39,7 +39,7 @@ function idOf(secretHash: Buffer): string {
   return secretHash.toString('latin1');
 }
 
-/** The oldest are evicted. */
+/** Beyond these, the oldest keys are evicted. */
 const MAX_KNOWN = 200_000;
 const MAX_REFUSED = 10_000;
 
@@ -60,12 +60,13 @@ const LOOK_UP = statement(
 /** How many unknown keys share a statement. Only one such statement runs at a time. */
 const MAX_LOOK_UPS = 64;
 /**
- * The pause before the next look-up, for each key that this one refused: a process looks up about
- * 1,000 made-up keys a second. Valid keys cause no delay.
+ * The pause after a look-up, per key that it refused. So a process looks up about 1,000 made-up keys
+ * a second at most. Valid keys cause no delay.
  */
 const PAUSE_PER_REFUSED_KEY_MS = 1;
 const MAX_PAUSE_MS = MAX_LOOK_UPS * PAUSE_PER_REFUSED_KEY_MS;
 const MAX_WAITING = 5000;
+/** How long a key that doesn't exist is refused from memory. */
 const REFUSED_MS = 10_000;
 
 function openKnownKeys(db: Queryable, now: () => number) {

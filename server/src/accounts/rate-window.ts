@@ -4,7 +4,7 @@ import { evictOldest } from '../kernel/evict-oldest.ts';
 
 const MAX_KEYS = 10_000;
 
-/** After this, one request asks the database: the key may be revoked, or the window emptied. */
+/** After this, one request asks the database: an API key may be revoked, or the window emptied. */
 const TRUSTED_MS = 1000;
 
 /**
@@ -35,10 +35,11 @@ export function openFullWindows(now: () => number, errorOf: (seconds: number) =>
         return work();
       }),
     /**
+     * Records a full window.
      * @param until when a request can pass again, in milliseconds of the clock
-     * @returns the error for the request that found the window full
+     * @returns the error for the request that found it full
      */
-    add(key: string, until: number): ApiError {
+    limitError(key: string, until: number): ApiError {
       evictOldest(full, MAX_KEYS);
       full.set(key, { until, checkAt: now() + TRUSTED_MS });
       return error(until);
@@ -95,8 +96,8 @@ export function countingHits(keys: string, max: number | string, seconds: number
     returning subject, hits`;
 }
 
-/** Counts a request. @returns false if the window of this unique key is full */
-export const isAdmitted = whether<[key: string, max: number, seconds: number]>(
+/** Counts a request. @returns false if the window of this key is full */
+export const countHit = whether<[key: string, max: number, seconds: number]>(
   'rate_count',
   countingHits('select $1::text', '$2::int', '$3::float8'),
 );
@@ -115,7 +116,7 @@ export const secondsUntilFree = queryValue<[key: string, max: number, seconds: n
  * @throws ApiError `rate_limited` if the window is full
  */
 export async function countRequest(db: Queryable, key: string, limit: RateLimit): Promise<void> {
-  if (await isAdmitted(db, key, limit.max, limit.seconds)) return;
+  if (await countHit(db, key, limit.max, limit.seconds)) return;
   throw await tooManyRequests(db, key, limit);
 }
 
@@ -146,12 +147,13 @@ export function openRateMemory(now = () => performance.now()) {
           return await count();
         } catch (error) {
           if (!(error instanceof ApiError) || error.code !== 'rate_limited') throw error;
-          throw full.add(key, askedAt + (error.retryAfterSeconds ?? 1) * 1000);
+          throw full.limitError(key, askedAt + (error.retryAfterSeconds ?? 1) * 1000);
         }
       }),
   };
 }
 
+// The condition is checked again after the lock, since a hit may have come meanwhile.
 /** Deletes windows without a hit in the last two days: no window is that long. */
 export const forgetIdleWindows = command<[]>(
   'rate_forget_idle',

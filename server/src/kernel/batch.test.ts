@@ -7,7 +7,7 @@ function controlled(options: {
   maxItems: number;
   concurrency: number;
   maxWaiting?: number;
-  inHalves?: boolean;
+  isPipelined?: boolean;
   isOfOneLane?: boolean;
   laneOf?: (item: string) => string;
 }) {
@@ -92,7 +92,7 @@ test('no more batches run at a time than allowed, and no batch is larger than al
 });
 
 test('many calls are divided into halves, few calls are not', async () => {
-  const { call, batches, tick } = controlled({ maxItems: 64, concurrency: 2, inHalves: true });
+  const { call, batches, tick } = controlled({ maxItems: 64, concurrency: 2, isPipelined: true });
   const sizes = async (calls: number): Promise<number[]> => {
     const first = batches.length;
     const results = Promise.all(Array.from({ length: calls }, (_, i) => call(`${i}`)));

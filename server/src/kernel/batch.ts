@@ -14,10 +14,10 @@ interface BatchOptions<Item, Result> {
   maxItems: number;
   concurrency: number;
   /**
-   * Divides many waiting items into halves: while the database works on one, the process works on
-   * the results of the other.
+   * Divides many waiting items into two batches: while the database works on one, the process works
+   * on the results of the other.
    */
-  inHalves?: boolean | undefined;
+  isPipelined?: boolean | undefined;
   maxWaiting: number;
   /** The error for an item beyond `maxWaiting`. */
   tooMany(): Error;
@@ -25,7 +25,7 @@ interface BatchOptions<Item, Result> {
   keyOf(item: Item): string;
   /** Items of one lane are never in two running batches. */
   laneOf?(item: Item): string;
-  /** Whether the items of a batch are all of one lane. */
+  /** Whether a batch has items of one lane only. */
   isOfOneLane?: boolean;
   /** Does the work of one batch and returns the results in the order of the items. */
   work(items: Item[]): Promise<Result[]>;
@@ -48,7 +48,7 @@ export function batch<Item, Result>(
   const busyLanes = new Set<string | undefined>();
 
   const itemsOfNext = () => {
-    if (!options.inHalves) return options.maxItems;
+    if (!options.isPipelined) return options.maxItems;
     const half = Math.ceil((waiting.length + runningItems) / 2);
     return Math.min(options.maxItems, Math.max(MIN_HALF, half));
   };

@@ -2,7 +2,7 @@
 // (decisions/0069).
 
 import { accountsOf, emailOf } from '../accounts/accounts.ts';
-import { isAdmitted } from '../accounts/rate-window.ts';
+import { countHit } from '../accounts/rate-window.ts';
 import {
   command,
   type Database,
@@ -85,7 +85,7 @@ export function receiveReport(deps: ReportDeps, given: GivenReport): Promise<str
     if (contact !== null) await mailOwner(tx, { accountId: id, ...receiptMail(id) });
     const isMailed =
       URGENT.includes(reason) &&
-      (await isAdmitted(tx, 'urgent-reports', URGENT_MAILS_PER_HOUR, 3600));
+      (await countHit(tx, 'urgent-reports', URGENT_MAILS_PER_HOUR, 3600));
     const operators = isMailed ? await accountsOf(tx, [...adminEmails]) : [];
     for (const accountId of operators) {
       await mailOwner(tx, {

@@ -21,7 +21,7 @@ export const getCredits = endpoint<{ gate: KeyGate; db: Database }>('GET /credit
     ...errorResponses(401, 429),
   },
   serve: ({ gate, db }) => {
-    const read = { ...BALANCE_OF_CALLER, inHalves: true };
+    const read = { ...BALANCE_OF_CALLER, isPipelined: true };
     const { admit, rowOf } = fusedRead<Balance>(gate, 'admit_credits', read);
     return {
       config: { admit },

@@ -34,7 +34,7 @@ export const TaskParamsSchema = idInPath('TaskId', 'The id of a task of this acc
  */
 export function namedTaskRead(gate: KeyGate, name: string) {
   const idOf = ({ params: { id = '' } }: PublicRequest) => storable(id);
-  const read = { ...TASK_OF_CALLER, argumentOf: idOf, inHalves: true };
+  const read = { ...TASK_OF_CALLER, argumentOf: idOf, isPipelined: true };
   const { admit, rowOf } = fusedRead<PublicColumns | { id: null }>(gate, name, read);
   return {
     admit: admit satisfies Admit,

@@ -76,7 +76,7 @@ export function buildWorker(
     ...parts,
     onDeliveries: () => claimDeliveries(),
     steps: instrumentedSteps(steps),
-    onMoved: parts.waiting.moved,
+    onMoved: parts.waiting.tell,
   });
   const started: Array<(seconds: number) => Promise<unknown>> = [(seconds) => worker.stop(seconds)];
   closers.push(() => Promise.all(started.map((stop) => stop(config.shutdownSeconds))));

@@ -63,8 +63,8 @@ export function createModeration(checks: ModerationChecks, deps: ModerationDeps)
       const judged = known ?? (await judge(deps, { ...checks, ask }, task));
       if ('seconds' in judged) {
         const { submitRetrySeconds } = deps;
-        const closed = { ...judged, submitRetrySeconds, what: 'moderation' } as const;
-        return deps.db.transaction((tx) => awaitProvider(tx, task, closed));
+        const blocked = { ...judged, submitRetrySeconds, what: 'moderation' } as const;
+        return deps.db.transaction((tx) => awaitProvider(tx, task, blocked));
       }
       return follow(deps, task, known ?? (await keep(deps.db, task, judged)));
     },

@@ -48,6 +48,7 @@ export interface ListedTask extends Annotations {
 export interface TaskFilter {
   state?: 'processing' | 'completed' | 'failed' | undefined;
   model?: string | undefined;
+  /** The id of an API key. */
   key?: string | undefined;
   surfaces: string[];
   from?: Date | undefined;
@@ -165,7 +166,7 @@ export async function listAccountTasks(
   return found;
 }
 
-/** Null: there are no more tasks. */
+/** The cursor behind the scanned tasks; null: there are no more. */
 async function endOf(db: Database, end: Statement, values: unknown[]): Promise<string | null> {
   return (await first<{ position: string }>(db, end, values))?.position ?? null;
 }
@@ -244,11 +245,12 @@ export const accountPoster = queryFirst<
    where tasks.account_id = $1 and tasks.id = $2`,
 );
 
-/** What an account writes on its tasks; what is not given stays. */
+/** What an account writes on its tasks. An omitted member keeps its value. */
 export interface Annotation {
-  /** Null takes the name away. */
+  /** Null removes the name. */
   name?: string | null | undefined;
   starred?: boolean | undefined;
+  /** Tags to add and to remove. */
   add: string[];
   remove: string[];
 }

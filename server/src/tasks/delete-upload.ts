@@ -3,7 +3,7 @@ import { ApiError } from '../kernel/errors.ts';
 import { lockObject, removeStoredUploads } from '../storage/removal.ts';
 import { isOwnUpload } from '../uploads/uploads.ts';
 
-// Uses the index tasks_ingest.
+// Repeats the condition of the index tasks_ingest, so that Postgres uses it.
 const taskUsingUpload = queryFirst<[accountId: string, url: string], { id: string }>(
   'upload_task_in_need',
   `select id from tasks

@@ -10,7 +10,8 @@ export const NOW = '(select clock_now())';
 export const UNLEASED = `(leased_until is null or leased_until < ${NOW})`;
 
 // Locked rows are skipped: waiting for one could let all other leases expire, and statements that
-// lock several tasks could deadlock. `no key`: rows that reference the task can still be inserted.
+// lock several tasks could deadlock. `id = any` is for the index. `no key`: rows that reference the
+// task can still be inserted.
 const RENEW = statement(
   'task_renew',
   `with mine as materialized (

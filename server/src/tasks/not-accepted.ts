@@ -12,18 +12,23 @@ import {
   superseded,
 } from './transitions.ts';
 
-// After its wait a create may respond with 202 at any moment, so the task counts as announced.
-const LOCK = statement(
-  'task_lock_refused',
+// Once `wait_until` has passed, the create may respond with 202 at any moment: the task counts as
+// announced.
+const LOCK_AND_MARK = statement(
+  'task_lock_not_accepted',
   `update tasks set refused_at = coalesce(refused_at, clock_now())
    where id = $1 and lease = $2
    returning announced_at is not null or wait_until <= clock_now() as announced,
      extract(epoch from clock_now() - refused_at)::float8 as refused_seconds`,
 );
 
-/** @throws Superseded when another worker has the lease */
-async function lockRefused(tx: Transaction, { id, lease }: Task) {
-  const [row] = await tx.query<{ announced: boolean; refused_seconds: number }>(LOCK, [id, lease]);
+/**
+ * Locks the task and marks when it was first not accepted.
+ * @throws Superseded when another worker has the lease
+ */
+async function lockAndMark(tx: Transaction, { id, lease }: Task) {
+  type Row = { announced: boolean; refused_seconds: number };
+  const [row] = await tx.query<Row>(LOCK_AND_MARK, [id, lease]);
   if (!row) throw new Superseded(`${id} is leased by another worker`);
   return row;
 }
@@ -57,7 +62,7 @@ function waitSeconds(retryAfterSeconds: number | undefined): number {
   return Math.min(MAX_WAIT_SECONDS, Math.ceil(retryAfterSeconds ?? 0));
 }
 
-/** After a round of several connections, wait until the first of them may be tried again. */
+/** After a round of several connections: until any of them may be tried again. */
 async function secondsUntilRetry(
   tx: Transaction,
   { route_tried: tried, provider }: Task,
@@ -68,10 +73,10 @@ async function secondsUntilRetry(
 
 /**
  * Continues a task that certainly no provider has accepted, through no fault of the request (C2).
- * If the task was not announced, it fails, its credits are refunded and its Idempotency-Key is
- * released. An announced task is submitted again until `submitRetrySeconds` have passed since the
- * first attempt that was not accepted; then it fails and its credits are refunded. An announced
- * task that was held fails at once, because a held task is never submitted again (C15).
+ * The next connection of its route is tried first. After the last one, an unannounced task fails,
+ * is refunded, and releases its Idempotency-Key. An announced task is submitted again until
+ * `submitRetrySeconds` have passed since the first attempt that was not accepted; then it fails and
+ * is refunded. A held task is never submitted again (C15), so it fails at once.
  */
 export async function retryOrFail(
   tx: Transaction,
@@ -84,7 +89,7 @@ export async function retryOrFail(
     next?: NextConnection | undefined;
   },
 ): Promise<StepResult> {
-  const lock = await lockRefused(tx, task);
+  const lock = await lockAndMark(tx, task);
   if (options.next !== undefined && task.phase === 'submitting') {
     return tryNext(tx, task, options.next, options.cause);
   }
@@ -113,7 +118,7 @@ export async function retryOrFail(
   return postponeRoute(tx, task, seconds);
 }
 
-// Records a cause once: while all connections are closed, each round has the same, for days.
+// A cause is recorded once: during an outage that lasts days, every round has the same causes.
 const NEXT = statement(
   'task_next_connection',
   `with moved as (
@@ -146,18 +151,18 @@ const RESTART_ROUTE = statement(
    where id = $1 and lease = $2 and route_tried is not null`,
 );
 
-/** Postpones a task that all connections refused: it begins with the first again. */
+/** Postpones a task after its last connection; it begins with the first one again. */
 async function postponeRoute(tx: Transaction, task: Task, seconds: number): Promise<StepResult> {
   if (task.route_tried) await tx.query(RESTART_ROUTE, [task.id, task.lease]);
   return postpone(tx, task, { seconds });
 }
 
-const FORGET_REFUSAL = statement(
-  'task_forget_refusal',
+const UNMARK = statement(
+  'task_unmark_not_accepted',
   'update tasks set refused_at = null where id = $1 and lease = $2',
 );
 
-const CLOSED_BY = { operator: 'paused', outage: 'closed' };
+const STATE_BY = { operator: 'paused', outage: 'closed' };
 
 /** Jitter, so that tasks waiting for a provider don't all become due at once. */
 const SPREAD_SECONDS = 5;
@@ -172,15 +177,15 @@ async function arePaused(tx: Transaction, tried: readonly string[] | null): Prom
 /**
  * Postpones a task whose provider takes no jobs now, or that can't be moderated now; its inputs are
  * kept. An outage counts toward the retry time like an attempt that is not accepted. An operator's
- * pause does not, unless this round tried a connection that is not paused. If a round that counts
- * has tried several connections, an unannounced task fails at its end.
- * @param closed.seconds until it may ask again
- * @param closed.next the connection that is tried instead, at once
+ * pause does not, unless this round tried a connection that is not paused. If the time counts, an
+ * unannounced task fails after the last of several connections, so that its client can retry.
+ * @param blocked.seconds until it may ask again
+ * @param blocked.next the connection that is tried instead, at once
  */
 export async function awaitProvider(
   tx: Transaction,
   task: Task,
-  closed: {
+  blocked: {
     by: 'operator' | 'outage';
     seconds: number;
     submitRetrySeconds: number;
@@ -188,26 +193,25 @@ export async function awaitProvider(
     what?: 'provider' | 'moderation';
   },
 ): Promise<StepResult> {
-  const { what = 'provider' } = closed;
-  const cause = { [what]: CLOSED_BY[closed.by] };
-  if (closed.next !== undefined) return tryNext(tx, task, closed.next, cause);
-  const { by, submitRetrySeconds } = closed;
+  const { what = 'provider', by, submitRetrySeconds } = blocked;
+  const cause = { [what]: STATE_BY[by] };
+  if (blocked.next !== undefined) return tryNext(tx, task, blocked.next, cause);
   const spreadSeconds = Math.random() * SPREAD_SECONDS;
   if (by === 'operator' && (await arePaused(tx, task.route_tried))) {
-    await tx.query(FORGET_REFUSAL, [task.id, task.lease]);
-    return postponeRoute(tx, task, closed.seconds + spreadSeconds);
+    await tx.query(UNMARK, [task.id, task.lease]);
+    return postponeRoute(tx, task, blocked.seconds + spreadSeconds);
   }
-  const { announced, refused_seconds: refusedSeconds } = await lockRefused(tx, task);
-  const isRefused = task.route_tried !== null && !announced;
-  if (isRefused || refusedSeconds >= submitRetrySeconds) {
+  const { announced, refused_seconds: refusedSeconds } = await lockAndMark(tx, task);
+  const failsUnannounced = task.route_tried !== null && !announced;
+  if (failsUnannounced || refusedSeconds >= submitRetrySeconds) {
     return retryOrFail(tx, task, { submitRetrySeconds, cause });
   }
   const seconds =
-    (await secondsUntilRetry(tx, task, closed.seconds)) || backoffSeconds(refusedSeconds);
+    (await secondsUntilRetry(tx, task, blocked.seconds)) || backoffSeconds(refusedSeconds);
   return postponeRoute(tx, task, seconds + spreadSeconds);
 }
 
-/** Makes tasks due that wait for a submit: those at a connection, and those of these models. */
+/** Makes waiting submits due now: those of a connection or of these models. */
 export const wakeWaiting = command<[connection: string, models: string[]]>(
   'task_wake_waiting',
   `update tasks set due_at = clock_now() where id in (

@@ -1,7 +1,7 @@
 import { query } from '../database/database.ts';
 import { TEST_SURFACE } from '../ledger/transfer.ts';
 
-/** The most tasks that are read, the newest: with more, the first minutes are left out. */
+/** How many of the newest tasks are read. With more tasks, the first minutes are left out. */
 const MAX_TASKS = 50_000;
 
 interface TaskMinute {
@@ -10,7 +10,7 @@ interface TaskMinute {
   created: number;
   completed: number;
   failed: number;
-  /** At its end. */
+  /** At its end: the tasks live now, less those that later minutes added. */
   live: number;
   /** From create to acceptance, of those created in it; null without one. */
   accepted_p50: number | null;

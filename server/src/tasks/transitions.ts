@@ -78,7 +78,8 @@ export class Superseded extends Error {
 }
 
 // If a task is woken during its step, that due time wins: here (if the move has a delay) and in
-// POSTPONE. The ids are also passed as an array, so that the rows are found by index.
+// POSTPONE. A task that was held for its outcome keeps the time of its acceptance. The ids are also
+// passed as an array, so that the rows are found by index.
 const MOVE = statement(
   'task_move',
   `with given as materialized (
@@ -200,7 +201,7 @@ function creditsOf(task: Task): TaskCredits {
   return { accountId, taskId, credits, promotionalCredits: task.promotional_credits, isTest };
 }
 
-/** Settles the reservations of ended tasks, and marks the files that are no longer needed. */
+/** Settles the reservations of ended tasks, and marks their unneeded files for deletion. */
 export async function endTasks(
   tx: Transaction,
   tasks: Task[],

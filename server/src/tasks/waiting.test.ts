@@ -31,7 +31,7 @@ const PATIENCE_SECONDS = 60;
 test('a wait ends when the task leaves the phases before acceptance, and returns the task', async () => {
   for (const phase of ['generating', 'archiving', 'held', 'review']) {
     const { task } = await makeTask(fixture);
-    const outcome = waiting.outcome(task.id, PATIENCE_SECONDS);
+    const outcome = waiting.untilDecided(task.id, PATIENCE_SECONDS);
     await setPhase(task.id, 'ingesting');
     await setPhase(task.id, 'submitting');
     await setPhase(task.id, phase);
@@ -41,10 +41,10 @@ test('a wait ends when the task leaves the phases before acceptance, and returns
 
 test('a wait ends with undefined when its time is over; a wait of 0 ends at once', async () => {
   const { task } = await makeTask(fixture);
-  assert.equal(await waiting.outcome(task.id, 0.05), undefined);
-  assert.equal(await waiting.outcome(task.id, 0), undefined);
+  assert.equal(await waiting.untilDecided(task.id, 0.05), undefined);
+  assert.equal(await waiting.untilDecided(task.id, 0), undefined);
   await setPhase(task.id, 'generating');
-  assert.equal((await waiting.outcome(task.id, PATIENCE_SECONDS))?.id, task.id);
+  assert.equal((await waiting.untilDecided(task.id, PATIENCE_SECONDS))?.id, task.id);
 });
 
 test('a wait goes on after a failed read', async () => {
@@ -57,7 +57,7 @@ test('a wait goes on after a failed read', async () => {
   });
   const waiting = createWaiting({ db: shaky, log: quiet });
   await setPhase(task.id, 'generating');
-  assert.equal((await waiting.outcome(task.id, PATIENCE_SECONDS))?.id, task.id);
+  assert.equal((await waiting.untilDecided(task.id, PATIENCE_SECONDS))?.id, task.id);
   assert.ok(failures < 0);
 });
 
@@ -83,8 +83,8 @@ test('creates and reads that wait share one query, which returns only tasks with
   const made = await Promise.all(Array.from({ length: 12 }, () => makeTask(fixture)));
   const ids = made.map(({ task }) => task.id);
   const [first = '', second = ''] = ids;
-  const create = waiting.outcome(first, PATIENCE_SECONDS);
-  const reads = [...ids, second].map((taskId) => waiting.end({ ...READ, taskId }));
+  const create = waiting.untilDecided(first, PATIENCE_SECONDS);
+  const reads = [...ids, second].map((taskId) => waiting.untilEnded({ ...READ, taskId }));
   await setPhase(first, 'generating');
   assert.equal((await create)?.phase, 'generating');
   for (const id of ids) await endTask(id);
@@ -100,13 +100,13 @@ test('requests of the process that moves a task are told without a query', async
   const silent = { ...db, query: () => new Promise<never>(() => {}) };
   const waiting = createWaiting({ db: silent, log: quiet });
   const { task } = await makeTask(fixture);
-  const create = waiting.outcome(task.id, PATIENCE_SECONDS);
-  const read = waiting.end({ ...READ, taskId: task.id });
-  waiting.moved({ ...task, phase: 'submitting' });
-  waiting.moved({ ...task, id: 'task_other', phase: 'completed' });
-  waiting.moved({ ...task, phase: 'generating' });
+  const create = waiting.untilDecided(task.id, PATIENCE_SECONDS);
+  const read = waiting.untilEnded({ ...READ, taskId: task.id });
+  waiting.tell({ ...task, phase: 'submitting' });
+  waiting.tell({ ...task, id: 'task_other', phase: 'completed' });
+  waiting.tell({ ...task, phase: 'generating' });
   assert.equal((await create)?.phase, 'generating');
-  waiting.moved({ ...task, phase: 'completed' });
+  waiting.tell({ ...task, phase: 'completed' });
   assert.deepEqual(await read, { ...task, phase: 'completed' });
 });
 
@@ -114,19 +114,19 @@ test('a read that waits ends when its time is over, its client has gone or all i
   const waiting = createWaiting({ db, log: quiet });
   const { task } = await makeTask(fixture);
   const leaving = new AbortController();
-  const gone = waiting.end({ ...READ, taskId: task.id, signal: leaving.signal });
+  const gone = waiting.untilEnded({ ...READ, taskId: task.id, signal: leaving.signal });
   leaving.abort();
   assert.equal(await gone, 'gone');
-  assert.equal(await waiting.end({ ...READ, taskId: task.id, seconds: 0.05 }), 'over');
-  const stopped = waiting.end({ ...READ, taskId: task.id });
+  assert.equal(await waiting.untilEnded({ ...READ, taskId: task.id, seconds: 0.05 }), 'timeout');
+  const stopped = waiting.untilEnded({ ...READ, taskId: task.id });
   waiting.stop();
   assert.equal(await stopped, 'stopped');
-  assert.equal(waiting.end({ ...READ, taskId: task.id }), undefined);
+  assert.equal(waiting.untilEnded({ ...READ, taskId: task.id }), undefined);
 });
 
 test('reads have a number of slots per key and per process, and free them', async () => {
   const { task } = await makeTask(fixture);
-  const enter = (keyId: string) => waiting.end({ ...READ, taskId: task.id, keyId });
+  const enter = (keyId: string) => waiting.untilEnded({ ...READ, taskId: task.id, keyId });
   const taken = Array.from({ length: 4000 }, (_, i) => enter(`key_${Math.floor(i / 20)}`));
   assert.ok(taken.every((one) => one !== undefined));
   assert.equal(enter('key_other'), undefined, 'the process is full');

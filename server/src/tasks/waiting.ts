@@ -19,7 +19,7 @@ const MANY_TICK_SECONDS = 0.1;
 /** The pause after a failed read. */
 const PAUSE_SECONDS = 0.5;
 
-/** How many reads may wait at once. A key may send 30 requests a minute. */
+/** How many reads may wait at once. An API key may send 30 requests a minute. */
 const SLOTS = { perKey: 20, all: 4000 };
 
 interface WaitingRead {
@@ -36,7 +36,7 @@ export function isBeforeAcceptance(task: Pick<Task, 'phase'>): boolean {
   return PHASES_BEFORE_ACCEPTANCE.some((phase) => phase === task.phase);
 }
 
-/** Whether a create may wait for it: a review takes hours. */
+/** Whether a create goes on waiting. It doesn't wait for a review, which takes hours. */
 function isUndecided({ phase }: Pick<Task, 'phase'>): boolean {
   return WAITED_PHASES.some((waited) => waited === phase);
 }
@@ -70,21 +70,21 @@ export function createWaiting(deps: { db: Database; log: Log }) {
   const slots = openSlots();
   const stop = new AbortController();
   let ticking = false;
-  let readsAt = 0;
+  let readsDueAt = 0;
 
   const idsOf = (kind: Kind) => [
     ...new Set([...waiters].filter((waiter) => waiter.kind === kind).map(({ taskId }) => taskId)),
   ];
   const tick = async () => {
     const reads = idsOf('read');
-    const areReadsDue = reads.length <= FEW_READS || performance.now() >= readsAt;
-    if (areReadsDue) readsAt = performance.now() + MANY_TICK_SECONDS * 1000;
+    const areReadsDue = reads.length <= FEW_READS || performance.now() >= readsDueAt;
+    if (areReadsDue) readsDueAt = performance.now() + MANY_TICK_SECONDS * 1000;
     const ids = [idsOf('create'), areReadsDue ? reads : []];
     if (ids.every(({ length }) => length === 0)) return;
     const rows = await deps.db.query<Task>(READ, ids);
-    tell(rows);
+    resolveWaiters(rows);
   };
-  const tell = (tasks: Task[]) => {
+  const resolveWaiters = (tasks: Task[]) => {
     const news = new Map(tasks.map((task) => [task.id, task]));
     for (const { kind, taskId, resolve } of waiters) {
       const task = news.get(taskId);
@@ -104,8 +104,8 @@ export function createWaiting(deps: { db: Database; log: Log }) {
     ticking = false;
   };
   const wait = async (kind: Kind, taskId: string, seconds: number, signal?: AbortSignal) => {
-    const { promise, resolve } = Promise.withResolvers<Task | 'over' | 'stopped' | 'gone'>();
-    const timer = setTimeout(resolve, seconds * 1000, 'over' as const);
+    const { promise, resolve } = Promise.withResolvers<Task | 'timeout' | 'stopped' | 'gone'>();
+    const timer = setTimeout(resolve, seconds * 1000, 'timeout' as const);
     const leave = () => resolve('gone');
     const waiter = { kind, taskId, resolve };
     signal?.addEventListener('abort', leave);
@@ -124,7 +124,7 @@ export function createWaiting(deps: { db: Database; log: Log }) {
      * Waits until the task is accepted, failed, held or in review.
      * @returns the task as it was then; undefined on timeout or `stop`
      */
-    async outcome(taskId: string, seconds: number): Promise<Task | undefined> {
+    async untilDecided(taskId: string, seconds: number): Promise<Task | undefined> {
       if (stop.signal.aborted || seconds === 0) return undefined;
       const outcome = await wait('create', taskId, seconds);
       return typeof outcome === 'string' ? undefined : outcome;
@@ -133,12 +133,12 @@ export function createWaiting(deps: { db: Database; log: Log }) {
      * Waits until the task has ended.
      * @returns the ended task, or why the wait ended; undefined if no slot was free
      */
-    end({ taskId, seconds, keyId, signal }: WaitingRead) {
+    untilEnded({ taskId, seconds, keyId, signal }: WaitingRead) {
       if (stop.signal.aborted || signal.aborted || !slots.take(keyId)) return undefined;
       return wait('read', taskId, seconds, signal).finally(() => slots.free(keyId));
     },
     /** Tells this process's waiting requests about a moved task, after the commit; saves a poll. */
-    moved: (task: Task) => tell([task]),
+    tell: (task: Task) => resolveWaiters([task]),
     /** Aborted by `stop`, for requests that wait for something else. */
     stopping: stop.signal,
     stop() {
@@ -188,11 +188,11 @@ const REFUSALS: Partial<Record<FailureCode, 'invalid_request' | 'service_busy'>>
  *   in its details
  */
 export async function awaitResponse(
-  deps: { db: Database; waiting: Pick<Waiting, 'outcome'>; createWaitSeconds: number },
+  deps: { db: Database; waiting: Pick<Waiting, 'untilDecided'>; createWaitSeconds: number },
   created: Task,
 ): Promise<Task> {
   try {
-    const decided = await deps.waiting.outcome(created.id, deps.createWaitSeconds);
+    const decided = await deps.waiting.untilDecided(created.id, deps.createWaitSeconds);
     const task = decided ?? (await announceOrRead(deps.db, created));
     return responseFor(await announceWaiting(deps.db, task));
   } catch (cause) {
@@ -202,7 +202,7 @@ export async function awaitResponse(
 }
 
 /**
- * This error does not tell the credits of a task that was not announced: it may have failed, with
+ * Its details leave out the credits of an unannounced task, which may have failed meanwhile, with
  * its refund, and released its Idempotency-Key.
  */
 function unreadableTask(created: Task, cause: unknown): ApiError {

@@ -55,8 +55,8 @@ export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<Step
   const entry = await deps.breaker.enter(task.provider);
   if (entry.kind === 'refused') {
     const { submitRetrySeconds } = deps;
-    const closed = { ...entry, submitRetrySeconds, next: nextConnection(deps.routing, task) };
-    return deps.db.transaction((tx) => awaitProvider(tx, task, closed));
+    const blocked = { ...entry, submitRetrySeconds, next: nextConnection(deps.routing, task) };
+    return deps.db.transaction((tx) => awaitProvider(tx, task, blocked));
   }
   return submitNow(deps, task, provider).finally(entry.end);
 }

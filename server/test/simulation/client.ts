@@ -155,9 +155,9 @@ function refusalOf(key: string, { code, details }: ApiError): Observed {
 }
 
 /** Waits as tasks/waiting.ts does, on the simulation's clock. */
-function waitingOf({ random }: Simulation, api: Api): Pick<Waiting, 'outcome'> {
+function waitingOf({ random }: Simulation, api: Api): Pick<Waiting, 'untilDecided'> {
   return {
-    async outcome(taskId, seconds) {
+    async untilDecided(taskId, seconds) {
       const endsAtMs = api.nowMs() + seconds * 1000;
       const isStopping = random.chance(0.05);
       while (api.nowMs() < endsAtMs) {

@@ -65,7 +65,7 @@ interface GetTaskDeps {
   gate: KeyGate;
   db: Database;
   links: Links;
-  waiting: Pick<Waiting, 'end'>;
+  waiting: Pick<Waiting, 'untilEnded'>;
 }
 
 // Parsed by the route itself: an unknown preference is not an error.
@@ -123,8 +123,8 @@ async function waitForEnd(
   }
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
-  const { keyId } = callerOf(request);
-  const outcome = await waiting.end({ taskId: task.id, seconds, keyId, signal: gone.signal });
+  const wait = { taskId: task.id, seconds, keyId: callerOf(request).keyId, signal: gone.signal };
+  const outcome = await waiting.untilEnded(wait);
   if (outcome === undefined || outcome === 'gone') return task;
   if (outcome !== 'stopped') apply();
   const ended = typeof outcome === 'string' ? await readTogether(db, task.id) : outcome;

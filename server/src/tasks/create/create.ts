@@ -55,10 +55,11 @@ const LIMITS = {
 };
 
 /**
- * Returns a function that creates the task of a valid request, or returns the task of its key.
- * Identical concurrent creates reserve once and share one task. Creates that arrive together are
- * micro-batched into a transaction that never waits for a lock (decisions/0020). A create that may
- * have to wait shares a transaction only with creates of its own account.
+ * Returns a function that creates the task of a valid request, or returns the task that its
+ * Idempotency-Key is bound to. Identical concurrent creates reserve once and share one task.
+ * Creates that arrive together are micro-batched into a transaction that never waits for a lock
+ * (decisions/0020). A create that may have to wait shares a transaction only with creates of its
+ * own account.
  * @throws ApiError (in the function) `insufficient_credits` or `idempotency_conflict`, and
  *   `service_busy` for an internal failure, since the reserve may have been committed (C8)
  */
@@ -92,7 +93,7 @@ export function taskCreator(deps: CreateDeps): (checked: CheckedRequest) => Prom
   };
 }
 
-/** Whether a create needs more than a new key and a balance of paid credits. */
+/** Whether a create needs more than a new Idempotency-Key and a balance of paid credits. */
 function mayNeedToWait({ binding: { surface, apiKey }, request }: CheckedRequest): boolean {
   if (surface === WEB_SURFACE || surface === TEST_SURFACE) return true;
   return apiKey?.hasCap || namesUploads(request);
@@ -100,7 +101,7 @@ function mayNeedToWait({ binding: { surface, apiKey }, request }: CheckedRequest
 
 const accountOf = ({ binding }: CheckedRequest) => binding.accountId;
 
-/** Requests with the same key never share a transaction. */
+/** Creates with the same Idempotency-Key never share a transaction. */
 function keyOf({ binding: { accountId, surface, idempotencyKey } }: CheckedRequest): string {
   return `${accountId} ${surface} ${idempotencyKey}`;
 }
@@ -155,7 +156,7 @@ function openLanes(deps: CreateDeps) {
   };
 }
 
-/** The error for a create whose outcome may be unknown. */
+/** Logs a failure. @returns the error for a create whose outcome may be unknown */
 function failedCreate(log: Log, cause: unknown): ApiError {
   log.error(
     { err: cause },
@@ -165,13 +166,13 @@ function failedCreate(log: Log, cause: unknown): ApiError {
   return new ApiError('service_busy', message, { cause, retryAfterSeconds: 1 });
 }
 
-/** How often a key may be released during one create before the response is 503. */
-const ROUNDS = 5;
+/** How often its Idempotency-Key may be released during a create before the response is 503. */
+const MAX_ROUNDS = 5;
 
 /**
- * Creates the tasks of one account's requests, or returns the tasks of their keys. It waits for
- * locked keys and balances, hence one account only. If one of several fails, all are rolled back
- * and each is retried alone.
+ * Creates the tasks of one account's requests, or returns those that their Idempotency-Keys are
+ * bound to. It waits for locked keys and balances, hence one account only. If one of several fails,
+ * all are rolled back and each is retried alone.
  * @throws DatabaseUnavailable: the tasks may have been created
  */
 async function createAccountGroup(
@@ -199,25 +200,28 @@ function refusalOf({ log }: Pick<CreateDeps, 'log'>, error: unknown): ApiError {
   return error instanceof ApiError ? error : failedCreate(log, error);
 }
 
-/** Without an outcome, the key was bound already: finds its task, or retries if it was released. */
+/**
+ * Without an outcome, the Idempotency-Key was bound already: finds its task, or retries if it was
+ * released.
+ */
 async function createdOrKnown(
   deps: CreateDeps,
   request: CheckedRequest,
   outcome: Created | ApiError | undefined,
-  rounds = ROUNDS,
+  rounds = MAX_ROUNDS,
 ): Promise<Created | ApiError> {
   if (outcome) return outcome;
   const { accountId, surface, idempotencyKey } = request.binding;
   const known = await readBoundKey(deps.db, accountId, surface, idempotencyKey);
   const task = known && (await replay(deps.db, known, request.binding));
   if (task) return { kind: 'replayed', task };
-  if (rounds === 1) throw new Error(`the key was released ${ROUNDS} times during the create`);
+  if (rounds === 1) throw new Error(`the key was released ${MAX_ROUNDS} times during the create`);
   const [again] = await createGroup(deps, [request], 'wait');
   return createdOrKnown(deps, request, again, rounds - 1);
 }
 
 /**
- * Creates tasks in one transaction, each decided as if they had come one after the other.
+ * Creates tasks in one transaction; each is decided as if they came one after the other.
  * @param whenLocked `skip`: never waits for a lock, so that creates of many accounts can share the
  *   transaction. `wait`: throws a refusal, to roll back
  * @returns undefined where the key is bound already or, with `skip`, a row is locked or out of date
@@ -237,7 +241,7 @@ async function createGroup(
     const verdicts = new Map(
       tasks
         .filter(({ id }) => bound.has(id))
-        .map((task) => [task, caps.refusal(task) ?? balances.reserve(reservationOf(task))]),
+        .map((task) => [task, caps.spendOrRefuse(task) ?? balances.reserve(reservationOf(task))]),
     );
     return write(tx, deps, { verdicts, balances, whenLocked });
   });

@@ -12,9 +12,11 @@ import type { WhenLocked } from '../../ledger/reserve.ts';
 import { TASK_COLUMNS, type Task } from '../task.ts';
 import type { Binding, NewTask } from './new-task.ts';
 
-/** A key that was bound: the fingerprint of its body, and its task; null if it was released. */
+/** An Idempotency-Key that was bound to a task. */
 export interface BoundKey {
+  /** Of the request's body. */
   fingerprint: Buffer;
+  /** Null if the key was released. */
   task_id: string | null;
 }
 
@@ -51,8 +53,8 @@ export async function replay(
 }
 
 // Binding a key holds its advisory lock until the transaction ends. Locks are taken in key order,
-// so that transactions with several keys can't deadlock. The row of a key that another task has is
-// not locked: the transaction that releases the key may have locked the balance already.
+// so that transactions with several keys can't deadlock. Rows of keys that
+// other tasks have are not locked: a transaction that releases one may hold the balance's lock.
 const given = (lock: string) =>
   `with given as materialized (
      select account_id, surface, key, fingerprint, task_id
@@ -127,6 +129,7 @@ function namesOf(tasks: NewTask[]) {
   };
 }
 
+// A key is released only before acceptance, so an accepted task needs no announcement.
 const ANNOUNCE = statement(
   'task_announce',
   `update tasks set announced_at = coalesce(announced_at, clock_now())

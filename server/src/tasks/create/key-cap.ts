@@ -3,8 +3,7 @@ import { type Queryable, statement, type Transaction, together } from '../../dat
 import { ApiError } from '../../kernel/errors.ts';
 import type { CheckedRequest } from './new-task.ts';
 
-// A task and its refund count in the month of its creation. A failed task is always refunded in
-// full.
+// A refund counts in the month in which its task was created. A failed task is refunded in full.
 const SPENT_THIS_MONTH = statement(
   'key_spent_this_month',
   `select k.id, (select coalesce(sum(credits), 0)::int8 from tasks
@@ -13,7 +12,7 @@ const SPENT_THIS_MONTH = statement(
    from unnest($1::text[]) as k (id)`,
 );
 
-/** What each key spent this calendar month (UTC): reserves minus refunds. */
+/** What each API key spent this calendar month (UTC): reserves minus refunds. */
 export async function spentThisMonth(
   db: Queryable,
   keyIds: string[],
@@ -23,16 +22,16 @@ export async function spentThisMonth(
 }
 
 /**
- * Call it once the balances are locked, so that creates of one key are decided one after the other
- * (decisions/0028).
+ * Call it once the balances are locked, so that creates with one API key are decided one after the
+ * other (decisions/0028).
  */
 export async function readSpending(tx: Transaction, creates: CheckedRequest[]) {
   const ids = creates.flatMap(({ binding: { apiKey } }) => (apiKey?.hasCap ? [apiKey.id] : []));
-  if (ids.length === 0) return { refusal: () => undefined };
+  if (ids.length === 0) return { spendOrRefuse: () => undefined };
   const [caps, spent] = await together(readCaps(tx, ids), spentThisMonth(tx, [...new Set(ids)]));
   return {
-    /** The error if a create would exceed its key's cap; otherwise counts it as spent. */
-    refusal({ binding, price: { credits } }: CheckedRequest): ApiError | undefined {
+    /** Counts a create as spent, or returns the error if it would exceed its key's cap. */
+    spendOrRefuse({ binding, price: { credits } }: CheckedRequest): ApiError | undefined {
       const { id = '' } = binding.apiKey ?? {};
       const cap = caps.find((key) => key.id === id)?.monthly_cap ?? null;
       const used = spent.get(id) ?? 0;

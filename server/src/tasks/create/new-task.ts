@@ -54,10 +54,9 @@ const SEEDS = 2 ** 32;
 
 /** A task with a new id and, unless the request names a seed, a random seed. */
 export function newTask(checked: CheckedRequest): NewTask {
-  const { seed } = checked.request;
-  const isDrawn = seed === undefined || seed === -1;
-  const drawn = isDrawn ? randomInt(SEEDS) : seed;
-  return { ...checked, id: newId('task'), seed: drawn, promotionalCredits: 0 };
+  const { seed: wanted } = checked.request;
+  const seed = wanted === undefined || wanted === -1 ? randomInt(SEEDS) : wanted;
+  return { ...checked, id: newId('task'), seed, promotionalCredits: 0 };
 }
 
 export function wakeUpFor(request: GenerationRequest): WakeUp {
@@ -118,7 +117,7 @@ export async function insertTasks(
   });
 }
 
-/** CTEs that take the table locks of a create without changing a row. */
+/** CTEs for the readiness check: they take the table locks of a create and change no row. */
 export const TOUCH_TASKS = `
      key_touched as (update idempotency_keys set fingerprint = fingerprint where false),
      task_touched as (update tasks set lease = lease where false)`;
@@ -136,7 +135,7 @@ const BYTES_PER_SECOND: Record<Resolution, number> = {
   '4k': 8 * MEGABYTE,
 };
 
-/** Test outputs are so small that no space is reserved for them. */
+/** So small that reservedOutputBytes leaves the outputs of test keys out. */
 const TEST_OUTPUT_BYTES = 32_768;
 
 export function expectedOutputBytes(
@@ -147,7 +146,7 @@ export function expectedOutputBytes(
   return BYTES_PER_SECOND[resolution] * duration;
 }
 
-// The index behind this contains live tasks only.
+// Only live tasks have a `due_at`; a partial index contains them.
 const LIVE = statement(
   'tasks_expected_output',
   `select request->>'resolution' as resolution, sum((request->>'duration')::int)::int8 as duration

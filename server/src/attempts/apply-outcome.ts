@@ -36,7 +36,7 @@ interface ReportedOutcome {
  * certain of every outcome except `unknown`, so its outcome applies even after another worker has
  * leased the task; that worker's own change is then refused.
  * @throws Superseded when the attempt has another outcome already, or when another worker has leased
- *   the task and the outcome is not the sender's, or unknown
+ *   the task and the outcome is `unknown` or not from the sender
  */
 export async function applyOutcome(
   tx: Transaction,
@@ -51,7 +51,7 @@ export async function applyOutcome(
   if (by !== 'sender' || outcome.kind === 'unknown') return moveByOutcome(tx, task, reported);
   const current = await reclaimLease(tx, task);
   const result = await moveByOutcome(tx, current, reported);
-  // The task now has a lease number that no worker holds: this one must not run the next step.
+  // A reclaimed task has a lease number that no worker holds: this one must not run the next step.
   return current === task ? result : 'postponed';
 }
 
@@ -61,6 +61,7 @@ interface Acceptance {
   jobId: string;
 }
 
+// Only `id = any($1)` lets Postgres use the index.
 const ACCEPT = statement(
   'attempts_accept',
   `update attempts set state = 'accepted', job_id = given.job_id, cause = null,
@@ -113,10 +114,7 @@ const RECORD = namedStatement(
    where id = :attempt and state in ('in_flight', 'unknown') returning id`,
 );
 
-/**
- * Once the outcome is known, jobs that the sender or a callback named for the attempt, and that
- * belong to no attempt, are recorded as orphan jobs.
- */
+/** Records orphan jobs too, once the outcome is known: the attempt can no longer adopt them. */
 async function recordOutcome(
   tx: Transaction,
   attemptId: string,

@@ -20,7 +20,7 @@ import type { Task } from '../tasks/task.ts';
 import { Superseded } from '../tasks/transitions.ts';
 import type { EvidenceSource } from './evidence.ts';
 
-/** What an outcome is based on. `assumption`: the operator's policy for weak absence. */
+/** What an outcome is based on. `assumption`: the operator's setting to assume absence. */
 export type OutcomeSource = EvidenceSource | 'assumption';
 
 /** One try to hand a task to a provider. */
@@ -35,7 +35,7 @@ export interface Attempt {
   provider_identity: string | null;
   /** The provider's own id of the model, if a route named it. */
   provider_model: string | null;
-  /** Since `send_before`, the last moment to submit, by the database's clock; may be negative. */
+  /** Since `send_before`, the last moment to submit (database clock); negative before it. */
   seconds_since_deadline: number;
   /** Milliseconds since 1970, by the database's clock. */
   created_at_ms: number;

@@ -52,12 +52,11 @@ export async function receiveCallback(
   }
   const wake = async () => {
     await wakeTask(db, taskId);
-    deps.wakeUps.send('poll'); // a held task waits for the next sweep, at most half a second
+    deps.wakeUps.send('poll'); // a held task has no wake-up: the next sweep claims it
   };
-  // The step of a generating task reads the job, not the evidence, so it need not wait for the
-  // record.
+  // The step of a generating task reads the job at the provider, not the evidence.
   if (found.is_generating) await wake();
-  if (!(await record(db, attemptId, callback))) return 'no_such_path';
+  if (!(await recordReport(db, attemptId, callback))) return 'no_such_path';
   if (!found.is_generating) await wake();
   return 'received';
 }
@@ -87,7 +86,7 @@ const LOCK = statement('attempt_lock', 'select from attempts where id = $1 for u
  * transaction sees the first, and no orphan job is missed.
  * @returns false when the attempt no longer exists
  */
-async function record(
+async function recordReport(
   db: Database,
   attemptId: string,
   { jobId, verified }: Extract<Callback, { kind: 'report' }>,

@@ -33,6 +33,7 @@ export const requestCancel = whether<[taskId: string, by: Canceller]>(
 /** A cancel is sent again after this time if it failed or its process died. */
 const RETRY_SECONDS = 30;
 
+// A job of a provider that this process doesn't have is left to another process.
 const takeDue = queryColumn<[providers: string[]], string>(
   'cancel_take',
   `with due as materialized (

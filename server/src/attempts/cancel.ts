@@ -97,8 +97,8 @@ function lookFor<Found>(signal: AbortSignal, read: () => Promise<Found | undefin
   return untilFound({ pauseSeconds: LOOK_SECONDS, signal }, read);
 }
 
-/** The provider's reply to a cancel request; undefined when the signal aborts first. */
-export function providerResponse(db: Database, taskId: string, signal: AbortSignal) {
+/** Waits for a provider's reply to a cancel request. @returns undefined if the signal aborts */
+export function awaitProviderReply(db: Database, taskId: string, signal: AbortSignal) {
   return lookFor(signal, async () => {
     const request = await readCancel(db, taskId);
     return request?.state === 'requested' ? undefined : request;
@@ -138,12 +138,12 @@ export async function cancelAndWait(
   // Wait for a submit under way: its outcome decides.
   const begun = await lookFor(signal, () => beginUnlessSubmitting(db, task.id));
   if (begun === undefined) throw submitUnderWay();
-  if (begun === 'archiving') return outcome(db, task, 'video_is_finished');
-  if (begun.cancel === 'done') return outcome(db, task, null);
-  const response = await providerResponse(db, task.id, signal);
-  if (response?.state === 'refused') return outcome(db, task, 'provider_cannot');
+  if (begun === 'archiving') return readResult(db, task, 'video_is_finished');
+  if (begun.cancel === 'done') return readResult(db, task, null);
+  const reply = await awaitProviderReply(db, task.id, signal);
+  if (reply?.state === 'refused') return readResult(db, task, 'provider_cannot');
   await lookFor(signal, async () => (await readTasks(db, [task.id])).find(hasEnded));
-  return outcome(db, task, null);
+  return readResult(db, task, null);
 }
 
 /** @returns undefined while a submit is under way */
@@ -168,16 +168,16 @@ function submitUnderWay(): ApiError {
   return new ApiError('service_busy', message, { details, retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
-async function outcome(
+async function readResult(
   db: Database,
   before: Task,
-  known: OwnerCancel['refusal'],
+  refusedFor: OwnerCancel['refusal'],
 ): Promise<OwnerCancel> {
   const [task = before] = await readTasks(db, [before.id]);
   if (task.error_code === 'cancelled') return { cancel: 'cancelled', refusal: null, task };
   if (task.phase === 'failed') throw new NotCancellable('ended', task.phase);
   const isFinished = task.phase === 'completed' || task.phase === 'archiving';
-  const refusal = isFinished ? 'video_is_finished' : known;
+  const refusal = isFinished ? 'video_is_finished' : refusedFor;
   if (refusal !== null) return { cancel: 'refused', refusal, task };
   return { cancel: 'pending', refusal: null, task };
 }

@@ -89,6 +89,7 @@ export async function deleteOutput(db: Database, objectId: string): Promise<void
   });
 }
 
+/** Like {@link deleteOutput}. @returns until when the video is kept as evidence; null: it is not */
 export async function takeDownOutput(
   tx: Transaction,
   { id, owner_id: taskId }: LockedObject,

@@ -21,7 +21,8 @@ export const FINDING_TEXTS = `'{cause,failure,message,reason}'::text[]`;
 /** Whether the personal data of a task `t` was erased. */
 export const IS_ERASED = `t.request ? 'erased'`;
 
-// What a slow sender or find learns after the task was erased is kept without its texts.
+// What a slow sender or find learns after the task was erased is kept without its texts. The three
+// conditions: below the source's cap, a source without a cap, a repeat.
 const RECORD = statement(
   'evidence_record',
   `with given as (

@@ -87,7 +87,7 @@ function delaySeconds(deps: FindDeps, task: Task): number {
   return Math.max(findSeconds, task.phase_seconds / 60);
 }
 
-/** The provider may be missing in this process. */
+/** Empty if this process does not have the provider. */
 function capabilitiesOf(deps: FindDeps, task: Task): Partial<Capabilities> {
   try {
     return deps.providerOf(task).capabilities;
@@ -111,7 +111,7 @@ async function findOwnJob(deps: FindDeps, task: Task, attempt: Attempt): Promise
   }
   // The job that could not be read may be the attempt's own, so absence is not concluded.
   if (failure !== undefined) throw failure;
-  const absent = absence(deps, task, { attempt, found, observedSeconds });
+  const absent = concludeAbsence(deps, task, { attempt, found, observedSeconds });
   return absent ?? { outcome: { kind: 'unknown' }, by: 'find', found };
 }
 
@@ -160,13 +160,13 @@ async function isKnownToProvider(deps: FindDeps, task: Task, job: NamedJob): Pro
 }
 
 /**
- * What a find without a result concludes. Strong absence is proof only at the identity that the
- * attempt was sent with, and once the submit can't be under way. Under the same conditions, the
- * operator's policy may end a held task without proof, after `assumeAbsentAfterHours`; a job that
- * shows up later is an orphan job.
+ * Decides if a find without a result means that there is no job. Strong absence is proof only at
+ * the identity that the attempt was sent with, and once the submit can't be under way. Under the
+ * same conditions, the operator's policy may end a held task without proof, after
+ * `assumeAbsentAfterHours`; a job that shows up later is an orphan job.
  * @returns undefined if absence is neither proved nor assumed, or not yet
  */
-function absence(
+function concludeAbsence(
   deps: FindDeps,
   task: Task,
   result: { attempt: Attempt; found: FindOutcome; observedSeconds: number },
@@ -196,7 +196,7 @@ function isSubmitOver(
   return attempt.seconds_since_deadline > overSeconds && observedSeconds > overSeconds;
 }
 
-/** How many attempts createFirstSeen remembers. To forget one only delays a proof of absence. */
+/** How many attempts createFirstSeen remembers. Forgetting one only delays a proof of absence. */
 const MAX_REMEMBERED = 10_000;
 
 type FirstSeen = ReturnType<typeof createFirstSeen>;

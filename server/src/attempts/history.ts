@@ -28,20 +28,26 @@ const NEXT = namedStatement(
 
 const ATTEMPTS = 'array(select id from attempts where task_id = tasks.id)';
 
-// Tasks whose records may matter to another task, or are counted by a metric, keep them.
+// Tasks keep records that may matter to another task, or that explain a figure of an operator.
 const NEEDED = [
-  'provider_billed is true',
+  'provider_billed is true', // a metric counts billed failures
+  // The provider may bill its orphan job.
   'exists (select from orphan_jobs o where o.task_id = tasks.id)',
+  // Its outcome is open, or was not simply reported by the sender.
   `exists (select from attempts a where a.task_id = tasks.id
      and (a.state in ('in_flight', 'unknown') or coalesce(a.outcome_by, 'sender') <> 'sender'))`,
+  // An operator decided, or the evidence names a job that may be another attempt's.
   `exists (select from attempts a join evidence e on e.attempt_id = a.id
      where a.task_id = tasks.id
        and (e.source = 'operator' or e.finding->>'job' <> coalesce(a.job_id, '')))`,
+  // It has several jobs.
   `(select count(*) > 1 from attempts a
      where a.task_id = tasks.id and a.job_id is not null and a.state <> 'replaced')`,
+  // Its video is still offered, or was lost before its time.
   `phase = 'completed' and not ${isPastRetention('tasks.output_object_id')}`,
+  // Some file is still to be deleted.
   hasFiles(`tasks.id || ${ATTEMPTS}`),
-  runsJob(ATTEMPTS),
+  runsJob(ATTEMPTS), // such as a job of the local provider after a cancel
 ];
 
 const deletable = queryColumn<[taskIds: string[], before: string], string>(
@@ -68,9 +74,9 @@ const DELETE = [
 ];
 
 /**
- * Deletes the history, evidence and objects of tasks that ended more than `days` ago, whose files
- * are deleted and that no other task can need (decisions/0025). The tasks, their attempts, outputs'
- * rows and transfers stay. Works in short transactions.
+ * Deletes the history, the evidence and the rows of deleted files (except outputs') of tasks that
+ * ended more than `days` ago, unless the records are {@link NEEDED} (decisions/0025). The tasks,
+ * their attempts and transfers stay. Works in short transactions.
  * @returns the number of tasks
  */
 export async function deleteHistory(

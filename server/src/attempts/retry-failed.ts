@@ -8,8 +8,8 @@ import { move } from '../tasks/transitions.ts';
 import { lockCurrentAttempt } from './attempts.ts';
 import { readCancel } from './cancel-requests.ts';
 
-// The task counts as announced, since its client may know that it was accepted. Not after a
-// recovery: the database may have forgotten that this job is the second one already.
+// The task counts as announced, since its client may know that it was accepted. Tasks from before a
+// recovery are not retried: the database may have lost that this job is the second one already.
 const HAND_OVER = statement(
   'task_retry_failed',
   `update tasks set provider = $3, retried_from = provider, route_tried = null,

@@ -1,10 +1,10 @@
 import { findAccount, withEmail, withEmails } from '../../accounts/accounts.ts';
 import {
+  awaitProviderReply,
   beginCancel,
   type CancelBegun,
   type CancelObstacle,
   NotCancellable,
-  providerResponse,
 } from '../../attempts/cancel.ts';
 import type { Database } from '../../database/database.ts';
 import { Refusal, UsageError } from '../../kernel/errors.ts';
@@ -140,7 +140,7 @@ export async function cancelTask(
     throw error instanceof NotCancellable ? refused(taskId, error) : error;
   });
   if (begun.cancel === 'done') return begun;
-  const response = await providerResponse(db, taskId, AbortSignal.timeout(waitSeconds * 1000));
+  const response = await awaitProviderReply(db, taskId, AbortSignal.timeout(waitSeconds * 1000));
   if (response?.state === 'refused') throw new UsageError(`${taskId} goes on: ${response.cause}`);
   return response ? { ...begun, cancel: 'accepted' } : begun;
 }

@@ -30,7 +30,7 @@ const PAGE = statement(
    order by account_id, kind limit $3`,
 );
 
-/** Finds contradictions between the balances in the JSON array $1 and their lots. */
+/** Compares the balances in the JSON array $1 with their lots, if these have all transfers. */
 const LOT_CHECK = statement(
   'audit_lot_balance',
   `select b.account_id || ': lots have ' || sum(l.available) || ' available ' || b.kind
@@ -124,7 +124,7 @@ async function readChunks(
 function compare({ account_id, kind, sums, balances }: Chunk, report: Report) {
   for (const side of SIDES) {
     const sum = sums[side] ?? 0;
-    const total = CONTRA.includes(side) ? -sum + 0 : sum;
+    const total = CONTRA.includes(side) ? 0 - sum : sum;
     if (balances[side] === total) continue;
     report(
       `${account_id}: ${kind} ${side} is ${balances[side]}, but its transfers add up to ${total}`,

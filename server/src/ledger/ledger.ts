@@ -167,7 +167,8 @@ async function isBooked(db: Database, move: Transfer): Promise<boolean> {
     note: move.note ?? '',
     expires_at: move.expiresAt ?? null,
   };
-  if (!found || isDeepStrictEqual(found, wanted)) return found !== undefined;
+  if (!found) return false;
+  if (isDeepStrictEqual(found, wanted)) return true;
   throw new UsageError(`reference ${JSON.stringify(move.reference)} was used with other values`);
 }
 
@@ -185,8 +186,8 @@ export async function balances(
 }
 
 /**
- * SQL for the admission query: the balance that the requesting key spends. If `is_behind`, some of
- * it may have expired or be owed: read {@link availableNow} instead.
+ * SQL for the admission query: the balance that the request's API key spends. If `is_behind`, some
+ * of it may have expired or be owed: read {@link availableNow} instead. Test credits never are.
  */
 export const BALANCE_OF_CALLER = {
   columns: `balance.available as available_credits,

@@ -118,14 +118,14 @@ function sourcesOf(book: LotBook, transfer: LoggedTransfer): CreditSource[] {
   const lots = [...book.lots.values()].filter(({ available }) => available > 0).sort(byExpiry);
   const sources = lots.map((lot): CreditSource => ({ lot, most: lot.available }));
   const inLots = lots.reduce((sum, { available }) => sum + available, 0);
-  const others = { most: Math.max(0, transfer.available_after + transfer.credits - inLots) };
+  const unexpiring = { most: Math.max(0, transfer.available_after + transfer.credits - inLots) };
   if (transfer.reason === 'expire') {
     const name = transfer.reference.slice('expire:'.length);
     return sources.filter(({ lot }) => lot?.name === name);
   }
-  if (transfer.reason !== 'clawback') return [...sources, others];
+  if (transfer.reason !== 'clawback') return [...sources, unexpiring];
   const isOwn = ({ lot }: CreditSource) => lot?.grantId === transfer.origin;
-  return [...sources.filter(isOwn), others, ...sources.filter((source) => !isOwn(source))];
+  return [...sources.filter(isOwn), unexpiring, ...sources.filter((source) => !isOwn(source))];
 }
 
 function byExpiry(a: Lot, b: Lot): number {
@@ -140,7 +140,7 @@ function settleLots(book: LotBook, transfer: LoggedTransfer): void {
   for (const { lot: name, credits } of book.takenBy.get(taskOf(transfer)) ?? []) {
     const lot = book.lots.get(name);
     if (!lot) throw new Error(`${transfer.reference}: the lot ${name} is missing`);
-    lot.reserved += credits;
+    lot.reserved += credits; // negative: the reserve took them from the lot
     book.changed.add(lot);
     if (transfer.reason === 'refund') giveBack(book, transfer, lot, -credits);
   }

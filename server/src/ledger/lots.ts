@@ -26,8 +26,8 @@ export interface BalanceKey {
 }
 
 // Which lot each credit comes from follows from the transfers (decisions/0018). A balance's lots
-// contain its transfers up to `lots_through`. From `lots_due_at` on, nothing is reserved before the
-// newer ones are applied; null: the balance has no credits that expire.
+// contain its transfers up to `lots_through`. From `lots_due_at` on, newer ones are applied before
+// anything is reserved; null: the balance has no credits that expire.
 
 /** Balances are updated at least daily, so an update reads at most a day of transfers. */
 const UPDATE_DAYS = 1;
@@ -74,6 +74,7 @@ async function updateLots(tx: Transaction, balance: BalanceKey, through: number)
   const applied = await applyNewTransfers(tx, { balance, book, through });
   await expireLots(tx, balance, book, now);
   await payDebt(tx, balance);
+  // Again, for the transfers that expired lots and paid the debt.
   const last = await applyNewTransfers(tx, { balance, book, through: applied });
   await recordUpdate(tx, balance.accountId, balance.kind, last, dueAt(book, now));
 }
@@ -226,7 +227,10 @@ const noteGrant = queryValue<[...Key, id: number, expiresAt: Date], boolean, Tra
   false,
 );
 
-/** @throws UsageError when the expiry has passed; the transaction must not commit then */
+/**
+ * Makes the lots due, because a grant will become one.
+ * @throws UsageError when the expiry has passed; the transaction must not commit then
+ */
 export async function noteExpiringGrant(
   tx: Transaction,
   { accountId, kind }: BalanceKey,
@@ -245,8 +249,8 @@ const DUE = statement(
 );
 
 /**
- * Brings all due balances up to date; several processes may do so at once. Without it, a balance
- * would still be brought up to date before its next reserve.
+ * Brings all due balances up to date; several processes may do so at once. A balance that is missed
+ * is brought up to date before its next reserve.
  * @returns how many balances were brought up to date
  */
 export async function bringDueUpToDate(deps: { db: Database; log: Log }): Promise<number> {

@@ -90,7 +90,7 @@ export function readOverview(db: Database, accountId: string): Promise<CreditOve
   });
 }
 
-/** When live credits were last granted or adjusted; null: never. */
+/** When live credits last moved, other than for a task; null: never. */
 export const lastGrantAt = queryValue<[], Date | null>(
   'ledger_last_grant',
   `select created_at as at from ledger_transfers

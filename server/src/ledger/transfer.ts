@@ -73,6 +73,7 @@ export interface Transfer {
 
 // All code locks balances in the order of kind and account, so that nothing deadlocks. A refund
 // makes the lots due, because they may have expired in the meantime (decisions/0018).
+// `account_id = any` is for the index.
 const TRANSFER = namedStatement(
   'ledger_transfer',
   `with given as materialized (

@@ -37,8 +37,8 @@ const movementsOf = query<[ids: string[]], { id: string; movements: number }>(
 );
 
 /**
- * Checks that each order's booked credits equal its worth and the sum of its transfers on its
- * account; that no payment was booked for two orders; and that transfers name only movements
+ * Checks that each order's booked credits cover its worth, and equal the sum of its transfers on
+ * its account; that no payment was booked for two orders; and that transfers name only movements
  * that their orders have.
  */
 export async function auditOrders(

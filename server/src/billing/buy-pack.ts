@@ -36,8 +36,8 @@ const REUSABLE = namedStatement(
    order by created_at desc limit 1`,
 );
 
-// A payment may take days, so the order stays pending.
-const closePage = command<[id: string]>(
+// Forgets the page. The order stays pending, since a payment may take days.
+const forgetPage = command<[id: string]>(
   'order_page_closed',
   'update orders set checkout_url = null where id = $1',
 );
@@ -85,7 +85,7 @@ export async function buyPack(
       return { orderId: id, url: opened };
     }
     if (await canBePaid(deps.stripe, order)) return { orderId: id, url };
-    await closePage(deps.db, id);
+    await forgetPage(deps.db, id); // then it is not reusable
   }
 }
 

@@ -52,6 +52,7 @@ export interface CreditOrder extends AccountState, ScopeColumns {
   is_last_look: boolean;
   /** Credits booked so far, spent or not. */
   booked: number;
+  /** How many transfers booked them. */
   movements: number;
   expires_at: Date | null;
   revision: number;
@@ -154,7 +155,7 @@ export const wakeOrder = whether<[id: string]>(
   `update orders set due_at = clock_now(), revision = revision + 1 where id = $1 returning id`,
 );
 
-// A Checkout ends a day after it was opened.
+// Reads orders of the last days only: a Checkout ends a day after it was opened.
 /** What was paid today (UTC), by currency and mode of Stripe; `price` is before taxes. */
 export const soldToday = query<
   [],

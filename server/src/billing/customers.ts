@@ -8,12 +8,12 @@ import {
 } from '../database/database.ts';
 import {
   type BillingDeps,
-  bestKnown,
   createOrRetryWithNewKey,
   idOf,
   ifThere,
   inScope,
   isRefused,
+  knownAccountFirst,
   type StripeClient,
   type StripeMode,
   type StripeScope,
@@ -99,7 +99,7 @@ export async function saveCustomer(
 export function customerSql(accountId: string, mode: string, account: string): string {
   return `(select c.stripe_customer from stripe_customers c
      where c.account_id = ${accountId} and ${inScope('c', mode, account)}
-     order by ${bestKnown('c')} limit 1)`;
+     order by ${knownAccountFirst('c')} limit 1)`;
 }
 
 const readCustomer = queryValue<

@@ -25,7 +25,7 @@ export async function settleOrder(deps: BillingDeps, id: string): Promise<Credit
     const order = await readOrder(deps.db, id);
     if (!order) throw new Error(`there is no order ${id}`);
     if (!isInScope(order, deps.scope)) return order;
-    const truth = compared(order, await readTruth(deps, order), deps);
+    const truth = checkTruth(order, await readTruth(deps, order), deps);
     const isBooked = await deps.db.transaction((tx) => book(tx, deps, order, truth));
     if (!isBooked) continue; // changed meanwhile: the response may be stale
     return (await readOrder(deps.db, id)) ?? order;
@@ -37,13 +37,14 @@ function readTruth({ stripe }: BillingDeps, order: CreditOrder): Promise<Truth> 
   return order.kind === 'invoice' ? readInvoiceOrder(stripe, order) : readReload(stripe, order);
 }
 
-type Compared = Omit<Truth, 'state'> & { state: CreditOrder['state'] };
+type CheckedTruth = Omit<Truth, 'state'> & { state: CreditOrder['state'] };
 
 /**
+ * Compares what Stripe says with the order: a payment that does not fit makes it `mismatched`.
  * @throws ApiError `service_busy` if a paid order became unpaid: returned money shows as a refund
  *   or dispute, so the response is wrong
  */
-function compared(order: CreditOrder, truth: Truth, { log }: BillingDeps): Compared {
+function checkTruth(order: CreditOrder, truth: Truth, { log }: BillingDeps): CheckedTruth {
   const { priceAtStripe, state } = truth;
   if (order.state === 'paid' && state !== 'paid') {
     log.error({ order: order.id, state }, 'Stripe does not know that an order was paid');
@@ -96,7 +97,7 @@ async function book(
   tx: Transaction,
   deps: BillingDeps,
   order: CreditOrder,
-  truth: Compared,
+  truth: CheckedTruth,
 ): Promise<boolean> {
   const target = truth.state === 'paid' ? worth(order.credits, truth) : 0;
   const { id, revision } = order;
@@ -119,7 +120,7 @@ async function book(
   return true;
 }
 
-function logChange({ log }: BillingDeps, before: CreditOrder, truth: Compared): void {
+function logChange({ log }: BillingDeps, before: CreditOrder, truth: CheckedTruth): void {
   const { state, failure, priceAtStripe } = truth;
   if (before.state === state) return;
   const fields = { order: before.id, state };
@@ -176,7 +177,7 @@ const WATCHED_DAYS = 180;
  */
 function nextPollSeconds(
   order: CreditOrder,
-  truth: Pick<Compared, 'state' | 'dispute' | 'stripeId'>,
+  truth: Pick<CheckedTruth, 'state' | 'dispute' | 'stripeId'>,
 ): number | null {
   const age = Math.max(order.age_seconds, MINUTE);
   if (truth.state === 'pending') return Math.min(age, HOUR);
@@ -193,7 +194,7 @@ async function stopReloadIfNeeded(
   tx: Transaction,
   deps: BillingDeps,
   before: CreditOrder,
-  truth: Compared,
+  truth: CheckedTruth,
 ) {
   const { account_id: accountId, kind } = before;
   if (kind === 'reload' && before.state === 'pending' && truth.state === 'failed') {

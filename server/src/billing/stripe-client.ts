@@ -45,8 +45,8 @@ export function inScope(table: string, mode: string, account: string): string {
      and coalesce(${table}.stripe_account = ${account}, true)`;
 }
 
-/** SQL: sorts rows by how well their scope is known, best first. */
-export function bestKnown(table: string): string {
+/** SQL for `order by`: rows whose Stripe account is known come first. */
+export function knownAccountFirst(table: string): string {
   return `${table}.stripe_account is null`;
 }
 
@@ -83,7 +83,7 @@ export async function openStripe(
   });
 }
 
-/** From keys such as `sk_test_...` or `rk_live_...`. */
+/** The scope of a Stripe key such as `sk_test_...` or `rk_live_...`. */
 export function scopeOfKey(secretKey: string): OwnScope {
   const mode = /^[a-z]+_live_/.test(secretKey) ? 'live' : 'test';
   return { mode, account: null, isAccountHidden: false };
@@ -127,8 +127,9 @@ export function isMissing(error: unknown): boolean {
   return isRefused(error) && Object(error).code === 'resource_missing';
 }
 
-export function ifThere<Said>(asked: Promise<Said>): Promise<Said | undefined> {
-  return asked.catch((error: unknown) => {
+/** The response to a call; undefined if Stripe has no such object. */
+export function ifThere<Said>(call: Promise<Said>): Promise<Said | undefined> {
+  return call.catch((error: unknown) => {
     if (isMissing(error)) return undefined;
     throw error;
   });

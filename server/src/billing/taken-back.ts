@@ -93,6 +93,7 @@ export function isDisputeOpen(dispute: string | null): boolean {
 
 /** The state of several disputes: that of an open one, if any. */
 function mostSevere(states: string[]): string | null {
+  // The index of an open one is -1.
   const [first] = states.toSorted((a, b) => ENDED.indexOf(a) - ENDED.indexOf(b));
   return first ?? null;
 }

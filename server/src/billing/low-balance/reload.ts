@@ -94,7 +94,7 @@ export function orderReload(
   });
 }
 
-/** Stripe forgets an Idempotency-Key after 24 hours. */
+/** How long a charge may be repeated: Stripe forgets its Idempotency-Key after 24 hours. */
 const KEY_SECONDS = 20 * 3600;
 
 /**
@@ -152,13 +152,13 @@ async function charge(stripe: StripeClient, order: CreditOrder): Promise<Truth> 
 }
 
 /**
- * The payment that the bank or Stripe refused, canceled so that it can't succeed later.
+ * Reads a payment that the bank or Stripe refused, canceled so that it can't succeed later.
  * @throws the error if the card may have been charged
  */
 async function failureOf(stripe: StripeClient, order: CreditOrder, error: unknown): Promise<Truth> {
   const { type, payment_intent: made } = Object(error) as Partial<Stripe.errors.StripeError>;
   if (type === 'StripeCardError' && made) {
-    const truth = await readUnpaid(stripe, made.id);
+    const truth = await cancelAndRead(stripe, made.id);
     if (truth.state === 'pending') throw error; // not canceled: retry later
     return truth;
   }
@@ -187,12 +187,12 @@ async function searchBeforeFailing(
 ): Promise<Truth> {
   const lost = await findPayment(stripe, order);
   if (!lost) return failedTruth(failure, null);
-  const isOver = lost.status === 'succeeded' || lost.status === 'processing';
-  return isOver ? truthOfPayment(stripe, lost) : readUnpaid(stripe, lost.id);
+  const isCharged = lost.status === 'succeeded' || lost.status === 'processing';
+  return isCharged ? truthOfPayment(stripe, lost) : cancelAndRead(stripe, lost.id);
 }
 
 /** Cancels an unpaid payment, so that it can't succeed later, and reads it. */
-async function readUnpaid(stripe: StripeClient, id: string): Promise<Truth> {
+async function cancelAndRead(stripe: StripeClient, id: string): Promise<Truth> {
   await stripe.paymentIntents.cancel(id).catch(() => undefined);
   return readPayment(stripe, id);
 }

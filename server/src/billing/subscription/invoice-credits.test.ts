@@ -263,7 +263,7 @@ function lived([first, ...changes]: [Change, ...Change[]], tax_percent: number) 
       return [stripe_price, { ...terms, ...plan, stripe_price, stripe_product: 'prod_1' }];
     }),
   );
-  const asked = { stripeSubscription: id, prices, planOfNow: 'a' };
+  const asked = { stripeSubscription: id, prices, currentPlan: 'a' };
   const paid = creditsOfInvoices(invoices.map(withLines), asked);
   return { invoices, asked, paid, credits: paid.reduce((sum, { credits }) => sum + credits, 0) };
 }

@@ -21,7 +21,7 @@ interface Terms {
   /** Stripe's id of the subscription. Other invoices matter only for the customer's balance. */
   stripeSubscription: string;
   prices: Map<string, PlanPrice>;
-  planOfNow: string;
+  currentPlan: string;
 }
 
 /**
@@ -41,17 +41,18 @@ export function creditsOfInvoices(invoices: InvoiceWithLines[], terms: Terms): P
   const deficits: Deficits = new Map();
   return byTime(invoices).flatMap((invoice) => {
     const lines = soldOn(invoice, { ...terms, invoices });
-    const sold = { ...lines, credits: lessDeficit(invoice, lines.credits, deficits) };
-    if (invoice.status !== 'paid') return []; // but its plan change counts
+    // Before the check of the status, because the plan change of an unpaid invoice counts too.
+    const sold = { ...lines, credits: applyDeficit(deficits, invoice, lines.credits) };
+    if (invoice.status !== 'paid') return [];
     const divided = divide(invoice, sold, owed);
     owed = divided.owed;
     if (subscriptionOfInvoice(invoice) !== terms.stripeSubscription) return [];
-    const { credits, price = sold.price } = divided.paid;
-    return describe(invoice, { ...sold, credits, price }, terms.planOfNow);
+    const { credits, planPrice = sold.planPrice } = divided.paid;
+    return describe(invoice, { ...sold, credits, planPrice }, terms.currentPlan);
   });
 }
 
-/** Sorts invoices as Stripe applied the customer's balance to them. */
+/** Sorts invoices in the order in which Stripe applied the customer's balance to them. */
 function byTime(invoices: InvoiceWithLines[]): InvoiceWithLines[] {
   const time = ({ status_transitions: at, created }: InvoiceWithLines) =>
     at.finalized_at ?? created;
@@ -69,7 +70,7 @@ export function priceOfLine(line: Stripe.InvoiceLineItem): string {
 interface Sold {
   /** Below zero if a more expensive plan has fewer credits. */
   credits: number;
-  price: PlanPrice | undefined;
+  planPrice: PlanPrice | undefined;
   failure: string | null;
 }
 
@@ -79,16 +80,17 @@ function soldOn(
 ): Sold {
   const periods = periodLines(invoices, subscriptionOfInvoice(invoice));
   const known = invoice.lines.flatMap((line) => {
-    const price = prices.get(priceOfLine(line));
-    if (!price || price.currency !== invoice.currency) return [];
-    return [{ line, price, credits: creditsOf(line, price, periods) }];
+    const planPrice = prices.get(priceOfLine(line));
+    if (!planPrice || planPrice.currency !== invoice.currency) return [];
+    return [{ line, planPrice, credits: creditsOf(line, planPrice, periods) }];
   });
+  // Under a coupon of 100 %, a period brings its credits, but a change of plan within it none.
   const paid = isFree(invoice) ? known.filter(({ line }) => !isProration(line)) : known;
   const explained = new Set(known.map(({ line }) => line));
   const others = invoice.lines.filter((line) => line.amount > 0 && !explained.has(line));
   return {
     credits: paid.reduce((sum, { credits }) => sum + credits, 0),
-    price: known.toSorted((a, b) => b.credits - a.credits)[0]?.price,
+    planPrice: known.toSorted((a, b) => b.credits - a.credits)[0]?.planPrice,
     failure: unexplained(invoice, others),
   };
 }
@@ -97,17 +99,18 @@ function soldOn(
 type Deficits = Map<string, number>;
 
 /**
- * Subtracts what earlier plan changes in the period should have given back. A downgrade by 300
- * credits and an upgrade by 500 bring 200, as one upgrade by 200 would. A change that gives money
- * back leaves a balance instead, which pays for the next one.
+ * Subtracts the credits that earlier downgrades in the period should have given back, and records
+ * what is still missing. A downgrade by 300 credits and an upgrade by 500 bring 200, as one upgrade
+ * by 200 would. A downgrade that refunds money needs no deficit: its Stripe balance pays for the
+ * next change, and what is paid from there brings no credits.
  */
-function lessDeficit(invoice: InvoiceWithLines, credits: number, deficits: Deficits): number {
+function applyDeficit(deficits: Deficits, invoice: InvoiceWithLines, credits: number): number {
   const change = invoice.lines.find(isProration);
   if (!change || (invoice.total < 0 && credits < 0)) return Math.max(0, credits);
   const period = `${subscriptionOfInvoice(invoice)} ${change.period.end}`;
-  const left = credits - (deficits.get(period) ?? 0);
-  deficits.set(period, Math.max(0, -left));
-  return Math.max(0, left);
+  const afterDeficit = credits - (deficits.get(period) ?? 0);
+  deficits.set(period, Math.max(0, -afterDeficit));
+  return Math.max(0, afterDeficit);
 }
 
 function isFree({ lines }: InvoiceWithLines): boolean {
@@ -127,17 +130,18 @@ function unexplained(invoice: InvoiceWithLines, lines: Stripe.InvoiceLineItem[])
 }
 
 /**
- * A line's credits; below zero for the unused rest of a period. A proration's amount does not tell
- * them: it may include a discount that the line does not show.
+ * A line's credits; below zero for the unused rest of a period. A proration's amount does not
+ * determine them: it may include a discount that the line does not show.
  */
 function creditsOf(
   line: Stripe.InvoiceLineItem,
-  price: PlanPrice,
+  planPrice: PlanPrice,
   periods: Stripe.InvoiceLineItem[],
 ): number {
-  if (!isProration(line)) return Math.round((price.credits * line.amount) / price.price);
-  const share = shareOfPeriod(line, price, periods);
-  const credits = Math.round(price.credits * (line.quantity ?? 1) * share);
+  const { credits: periodCredits, price } = planPrice;
+  if (!isProration(line)) return Math.round((periodCredits * line.amount) / price);
+  const part = shareOfPeriod(line, planPrice, periods);
+  const credits = Math.round(periodCredits * (line.quantity ?? 1) * part);
   return isGivenBack(line) ? -credits : credits;
 }
 
@@ -166,12 +170,12 @@ function shareOfPeriod(
 ): number {
   const begun = periods.find((line) => line.period.end === end && line.period.start <= start);
   if (begun?.amount === 0) return 0;
-  const first = begun?.period.start ?? oneBefore(end, period);
+  const first = begun?.period.start ?? onePeriodBefore(end, period);
   return Math.min(1, (end - start) / (end - first));
 }
 
 /** The same day a period earlier, or that month's last day if the month is too short. */
-function oneBefore(end: number, period: PlanPrice['period']): number {
+function onePeriodBefore(end: number, period: PlanPrice['period']): number {
   const date = new Date(end * 1000);
   const day = date.getUTCDate();
   date.setUTCMonth(date.getUTCMonth() - (period === 'year' ? 12 : 1));
@@ -183,10 +187,10 @@ function oneBefore(end: number, period: PlanPrice['period']): number {
 interface Part {
   amount: number;
   credits: number;
-  price: PlanPrice | undefined;
+  planPrice: PlanPrice | undefined;
 }
 
-const NOTHING: Part = { amount: 0, credits: 0, price: undefined };
+const NOTHING: Part = { amount: 0, credits: 0, planPrice: undefined };
 
 /**
  * Splits sales and earlier debt into the part that this invoice pays and the debt after it. The
@@ -197,34 +201,39 @@ function divide(invoice: InvoiceWithLines, sold: Sold, before: Part): { paid: Pa
   const debt = Math.max(0, start);
   const old = partOf(before, debt, before.amount); // less any debt that the seller forgave
   const own = { ...sold, amount: Math.max(0, total) };
+  // Charged: the money pays this invoice's sales first, then the earlier debt.
   if (due > 0) {
     const ofOwn = partOf(own, due, own.amount);
     const ofOld = partOf(old, due - ofOwn.amount, debt);
     return { paid: joined(ofOwn, ofOld), owed: NOTHING };
   }
+  // Free, or money is given back: the earlier debt stays.
   if (total <= 0) return { paid: own, owed: old };
+  // Too small to charge, or paid from the balance: credits come later, for the part that is owed.
   return { paid: NOTHING, owed: joined(partOf(own, start + total, total), old) };
 }
 
-function partOf({ amount, credits, price }: Part, part: number, whole: number): Part {
-  return { amount: share(amount, part, whole), credits: share(credits, part, whole), price };
+function partOf({ amount, credits, planPrice }: Part, part: number, whole: number): Part {
+  return { amount: share(amount, part, whole), credits: share(credits, part, whole), planPrice };
 }
 
 function joined(a: Part, b: Part): Part {
   return {
     amount: a.amount + b.amount,
     credits: a.credits + b.credits,
-    price: a.credits >= b.credits ? a.price : b.price,
+    planPrice: a.credits >= b.credits ? a.planPrice : b.planPrice,
   };
 }
 
 function describe(
   { id, total, currency }: InvoiceWithLines,
-  { credits, price, failure }: Sold,
-  planOfNow: string,
+  { credits, planPrice, failure }: Sold,
+  currentPlan: string,
 ): PaidInvoice[] {
   if (credits === 0 && failure === null) return [];
-  const { plan_id: planId, expires_days: expiresDays = null } = price ?? { plan_id: planOfNow };
-  const amount = Math.max(0, total);
-  return [{ invoice: id, planId, credits, price: amount, currency, expiresDays, failure }];
+  const { plan_id: planId, expires_days: expiresDays = null } = planPrice ?? {
+    plan_id: currentPlan,
+  };
+  const price = Math.max(0, total);
+  return [{ invoice: id, planId, credits, price, currency, expiresDays, failure }];
 }

@@ -4,13 +4,13 @@ import { command, namedStatement, type Queryable, query } from '../../database/d
 import { listOffers, type Offer } from '../offers.ts';
 import {
   type BillingDeps,
-  bestKnown,
   createOrRetryWithNewKey,
   expanded,
   idOf,
   ifThere,
   inScope,
   isRefused,
+  knownAccountFirst,
   type StripeClient,
   type StripeMode,
 } from '../stripe-client.ts';
@@ -33,7 +33,7 @@ const pricesOf = query<
   'plan_prices_of_plan',
   `select ${COLUMNS}, gone_at is not null as is_gone from plan_prices
    where plan_id = $1 and ${inScope('plan_prices', '$2', '$3')}
-   order by ${bestKnown('plan_prices')}, stripe_price`,
+   order by ${knownAccountFirst('plan_prices')}, stripe_price`,
 );
 
 const INSERT = namedStatement(

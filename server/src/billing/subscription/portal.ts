@@ -10,12 +10,12 @@ export async function openPortal(deps: BillingDeps, accountId: string): Promise<
   const known = await knownCustomer(deps.db, accountId, deps.scope);
   if (known === null) throw new ApiError('not_found', 'There is nothing to manage yet.');
   return withCustomer(deps, accountId, async (customer) => {
-    const before = await configuration(deps);
+    const before = await configurationOnSale(deps);
     try {
       return await openSession(deps, customer, before);
     } catch (error) {
       if (!isRefused(error) || !(await isGone(deps, before))) throw error;
-      return openSession(deps, customer, await configuration(deps, before));
+      return openSession(deps, customer, await configurationOnSale(deps, before));
     }
   });
 }
@@ -36,24 +36,26 @@ async function isGone({ stripe }: BillingDeps, configuration: string): Promise<b
 }
 
 /**
- * Offers the plans on sale. If Stripe refuses them, customers can still cancel and change their
- * card.
+ * The id of a configuration that offers the plans on sale. If Stripe refuses their prices, archived
+ * ones are replaced once; after that no plans are offered, so that customers can still cancel and
+ * change their card.
  * @param gone the configuration that a new one replaces
  */
-async function configuration(deps: BillingDeps, gone?: string): Promise<string> {
-  let prices = await pricesOnSale(deps);
-  for (let tries = 2; ; tries -= 1) {
-    try {
-      return await configurationFor(deps, prices, gone);
-    } catch (err) {
-      if (!isRefused(err) || prices.length === 0) throw err;
-      const retired: boolean[] = [];
-      for (const { stripe_price: id } of prices) retired.push(await retireIfArchived(deps, id));
-      prices = tries > 1 && retired.includes(true) ? await pricesOnSale(deps) : [];
-      if (prices.length === 0) {
-        deps.log.error({ err }, "customers can't change plans: Stripe refuses the prices");
-      }
-    }
+async function configurationOnSale(
+  deps: BillingDeps,
+  gone?: string,
+  replacesArchived = true,
+): Promise<string> {
+  const prices = await pricesOnSale(deps);
+  try {
+    return await configurationFor(deps, prices, gone);
+  } catch (err) {
+    if (!isRefused(err) || prices.length === 0) throw err;
+    const retired: boolean[] = [];
+    for (const { stripe_price: id } of prices) retired.push(await retireIfArchived(deps, id));
+    if (replacesArchived && retired.includes(true)) return configurationOnSale(deps, gone, false);
+    deps.log.error({ err }, "customers can't change plans: Stripe refuses the prices");
+    return configurationFor(deps, [], gone);
   }
 }
 

@@ -125,6 +125,7 @@ async function stopRenewal(
   return stripe.subscriptions.update(id, { cancel_at_period_end: true, metadata });
 }
 
+/** @returns the id of the subscription, or the state of a Checkout that has none */
 async function subscriptionOfCheckout(
   stripe: BillingDeps['stripe'],
   checkout: string,
@@ -165,7 +166,7 @@ async function describe(
     paid: creditsOfInvoices(invoices, {
       stripeSubscription: live.id,
       prices,
-      planOfNow: planId ?? planBefore,
+      currentPlan: planId ?? planBefore,
     }),
   };
 }
@@ -214,9 +215,9 @@ async function change(
   const values = { id, revision, account, state, planId, stripe, renewsAt, endsAt, isEnded, owes };
   if ((await tx.query(CHANGE, CHANGE.values(values))).length === 0) return undefined;
   const made: string[] = [];
-  for (const { invoice: stripeId, planId, expiresDays, failure, ...price } of truth.paid) {
+  for (const { invoice: stripeId, planId, expiresDays, failure, ...terms } of truth.paid) {
     const order = newId('order');
-    const offer = { id: planId, expires_days: expiresDays, ...price };
+    const offer = { id: planId, expires_days: expiresDays, ...terms };
     const invoice = { subscriptionId: id, stripeId, failure };
     const kind = 'invoice' as const;
     if (await insertOrder(tx, { id: order, accountId, kind, offer, invoice, scope }))

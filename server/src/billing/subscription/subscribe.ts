@@ -27,7 +27,7 @@ const recordCheckout = whether<[id: string, session: string, url: string]>(
    returning id`,
 );
 
-const end = command<[id: string]>(
+const expire = command<[id: string]>(
   'subscription_end',
   `update subscriptions set state = 'expired', due_at = null, revision = revision + 1
    where id = $1`,
@@ -49,7 +49,7 @@ export async function subscribe(
     const open = await reuseOrEnd(deps, before, planId);
     if (open) return open;
   }
-  await customerOf(deps, accountId);
+  await customerOf(deps, accountId); // first: if this fails, no subscription is left behind
   const id = newId('subscription');
   try {
     await deps.db.query(INSERT, INSERT.values({ id, accountId, planId, ...deps.scope }));
@@ -92,7 +92,7 @@ async function isAtStripe(deps: BillingDeps, { id }: Subscription): Promise<bool
     return isInScope(now, deps.scope) && !ENDED.includes(now.state);
   } catch (error) {
     if (!isMissing(error)) throw error;
-    await end(deps.db, id);
+    await expire(deps.db, id);
     return false;
   }
 }

@@ -12,14 +12,14 @@ export interface InputRefusal {
 }
 
 /** One of `details.inputs`, which lists all refused files of a request. */
-function listed({ input, reason, message, measured }: InputRefusal): ErrorDetails {
+function listedInput({ input, reason, message, measured }: InputRefusal): ErrorDetails {
   const index = input.entry === null ? {} : { index: input.entry };
   return { field: input.field, ...index, reason, message, ...measured };
 }
 
 /** The member of `details` that lists all refused files, in this order; absent without any. */
 export function refusedInputs(refusals: InputRefusal[]): { inputs?: ErrorDetails[] } {
-  return refusals.length === 0 ? {} : { inputs: refusals.map(listed) };
+  return refusals.length === 0 ? {} : { inputs: refusals.map(listedInput) };
 }
 
 /** The message and details of an error that is about one refused file. */

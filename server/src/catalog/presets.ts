@@ -24,7 +24,10 @@ const save = whether<[accountId: string, name: string, request: string]>(
    on conflict (account_id, name) do update set request = excluded.request returning name`,
 );
 
-/** Replaces one of the same name. @throws ApiError `invalid_request` if there are 50 others */
+/**
+ * Saves a preset, also over one of the same name.
+ * @throws ApiError `invalid_request` if there are 50 others
+ */
 export async function savePreset(db: Database, accountId: string, preset: Preset): Promise<void> {
   if (await save(db, accountId, preset.name, JSON.stringify(preset.request))) return;
   const details = { field: 'name', reason: 'too_many' };

@@ -73,7 +73,8 @@ export const GenerationBodySchema = Type.Object(
         maxItems: REFERENCE_VIDEOS,
         default: [],
         description:
-          'Videos that the video refers to; their seconds are billed too, and every second costs less',
+          'Videos that the video refers to; their seconds are billed too, but with them each ' +
+          'second of the request costs less',
       }),
     ),
     reference_video_durations: Type.Optional(
@@ -210,7 +211,7 @@ function checkUrls(request: GenerationRequest, hosts: HostRules): void {
   }
 }
 
-/** Why a media field does not take this URL, without a DNS lookup; undefined: it does. */
+/** Why this URL is refused in a media field, or undefined if it is accepted. No DNS lookup. */
 export function urlProblem(url: string, hosts: HostRules): OutboundError | undefined {
   try {
     if (uploadIdOf(url) === undefined) checkUrl(url, hosts);
@@ -237,7 +238,7 @@ export function uploadUrl(publicUrl: string, id: string): string {
   return publicUrl + UPLOADS_PATH + id;
 }
 
-/** The request with its uploads as `upload:ID`, also where it names them by {@link uploadUrl}. */
+/** Replaces upload URLs in the media fields by `upload:ID`. */
 export function withUploads(request: GenerationRequest, publicUrl: string): GenerationRequest {
   const stored = (url: string) => storedUrl(url, publicUrl);
   const { image_url: first, end_image_url: last } = request;
@@ -266,7 +267,7 @@ interface CheckRules {
   /** The hosts that its URLs may have. */
   hosts: HostRules;
   catalog: Catalog;
-  /** When it came, which decides its price. */
+  /** When the request came, which decides its price. */
   at: Date;
 }
 
@@ -306,8 +307,9 @@ export function requirePrice(
   const price = priceOf(catalog, request, at);
   if (price) return price;
   const message = `${model.name} does not offer reference videos.`;
-  const offered = Object.keys(referenced);
-  return refuse('reference_video_urls', 'not_offered', message, { model: model.name, offered });
+  const resolutionsWithReferences = Object.keys(referenced);
+  const details = { model: model.name, offered: resolutionsWithReferences };
+  return refuse('reference_video_urls', 'not_offered', message, details);
 }
 
 /** A retired model gets the error of a model that does not exist. */
@@ -328,7 +330,7 @@ function requireOffer<Field extends 'mode' | 'aspect_ratio' | 'duration' | 'reso
   const value = request[field];
   if (offered.includes(value)) return;
   const message = `${model} does not offer ${value}${field === 'duration' ? ' seconds' : ''}.`;
-  // The built-in models have the details of the contract's version 1.
+  // Errors about built-in models keep exactly the `details` of contract version 1.
   const more = source === 'built-in' ? {} : { offered };
   refuse(field, 'not_offered', message, { model, [field]: value, ...more });
 }

@@ -138,9 +138,9 @@ function definitionOf(
   const ratios = isAdaptive ? REQUEST_RATIOS : ASPECT_RATIOS;
   return {
     title: wish.title ?? title,
-    modes: kept('modes', wish.modes, MODES, dropped) ?? modes,
-    durations: kept('durations', wish.durations, ALL_DURATIONS, dropped) ?? durations,
-    aspectRatios: kept('aspect_ratios', wish.aspect_ratios, ratios, dropped) ?? aspectRatios,
+    modes: keepAllowed('modes', wish.modes, MODES, dropped) ?? modes,
+    durations: keepAllowed('durations', wish.durations, ALL_DURATIONS, dropped) ?? durations,
+    aspectRatios: keepAllowed('aspect_ratios', wish.aspect_ratios, ratios, dropped) ?? aspectRatios,
     audio: wish.sound ?? audio,
     seed: wish.seed ?? seed,
   };
@@ -159,7 +159,7 @@ export function withinContract<Value extends string | number>(
 }
 
 /** As {@link withinContract}; undefined if none are given. @throws Refusal if none are left */
-function kept<Value extends string | number>(
+function keepAllowed<Value extends string | number>(
   field: keyof ModelWish,
   given: readonly (string | number)[] | undefined,
   ofContract: readonly Value[],
@@ -215,7 +215,7 @@ function ratesIn(
     throw new Refusal(field, given, `must be whole credits from 1 to ${MAX_RATE} a second`);
   }
   if (field === 'reference_price' && Object.keys(given).length === 0) return {};
-  const resolutions = kept(field, Object.keys(given), RESOLUTIONS, dropped) ?? [];
+  const resolutions = keepAllowed(field, Object.keys(given), RESOLUTIONS, dropped) ?? [];
   return Object.fromEntries(resolutions.map((resolution) => [resolution, given[resolution]]));
 }
 

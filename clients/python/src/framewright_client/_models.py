@@ -379,7 +379,7 @@ class VideoFields(TypedDict, total=False):
     reference_video_urls: Sequence[Media] | None
     """Videos that the video refers to.
 
-    Their seconds are billed too, and every second costs less.
+    Their seconds are billed too, but with them each second of the request costs less.
     """
     reference_video_durations: Sequence[int] | None
     """Whole seconds of each reference video, in order."""

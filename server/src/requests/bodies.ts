@@ -118,6 +118,7 @@ function checkValue(value: Json, depth: number, place: Place): void {
   }
 }
 
+/** Where a member is: in a field of the body, or in an entry of that field's list. */
 function placeOf(key: string, parent: { depth: number; isList: boolean; place: Place }): Place {
   if (parent.depth === 1 && !parent.isList) return { field: key };
   return parent.depth === 2 && parent.isList

@@ -96,12 +96,13 @@ export interface CreateSurface {
   callerOf(request: FastifyRequest): Pick<Binding, 'accountId' | 'surface' | 'apiKey'>;
   /** Looks up the Idempotency-Key, before the body is checked. */
   readKey(request: FastifyRequest, binding: Binding): Promise<BoundKey | undefined>;
-  /** Of the default connection (see `defaultOf`); and whether the account is paused. */
+  /** Whether the default connection (`defaultOf`) takes jobs, and whether the account is paused. */
   availabilityOf(request: FastifyRequest): Promise<Availability & CallerPause>;
   create(checked: CheckedRequest): Promise<Created>;
   /** Waits for the acceptance, if the surface does. */
-  awaited(request: FastifyRequest, task: Task): Promise<Task>;
-  shown(task: Task): object | Promise<object>;
+  awaitAcceptance(request: FastifyRequest, task: Task): Promise<Task>;
+  /** A task as the surface shows it. */
+  view(task: Task): object | Promise<object>;
 }
 
 /** Reserves the credits and stores the task, unless all its connections are closed. */
@@ -141,7 +142,7 @@ export function createFlow(deps: CreateFlowDeps, surface: CreateSurface) {
     const task = known && (await replay(db, known, binding));
     if (!task) return;
     note(request, log, { kind: 'replayed', task });
-    return sendReplay(reply, await surface.shown(task));
+    return sendReplay(reply, await surface.view(task));
   };
   const handler = async (
     request: FastifyRequest<{ Body: GenerationRequest }>,
@@ -156,9 +157,9 @@ export function createFlow(deps: CreateFlowDeps, surface: CreateSurface) {
       store(deps, surface, availability, checked),
     );
     note(request, log, created);
-    if (created.kind === 'replayed') return sendReplay(reply, await surface.shown(created.task));
-    const task = await surface.awaited(request, created.task);
-    return reply.code(202).send(await surface.shown(task));
+    if (created.kind === 'replayed') return sendReplay(reply, await surface.view(created.task));
+    const task = await surface.awaitAcceptance(request, created.task);
+    return reply.code(202).send(await surface.view(task));
   };
   const mediaUrls = { hosts: deps.clientHosts, publicUrl: deps.publicUrl };
   return { preValidation, handler, config: { mediaUrls } };
@@ -181,8 +182,8 @@ function note(request: FastifyRequest, log: Log, { kind, task }: Created): void 
   inRequest(request, () => log.info({ request: request.id, task: task.id }, `${kind} a task`));
 }
 
-function sendReplay(reply: FastifyReply, shown: object): FastifyReply {
-  return reply.code(200).header('idempotent-replayed', 'true').send(shown);
+function sendReplay(reply: FastifyReply, view: object): FastifyReply {
+  return reply.code(200).header('idempotent-replayed', 'true').send(view);
 }
 
 /** The connection whose availability the admission reads. */
@@ -248,8 +249,8 @@ async function firstOpen(
     if (availability.creates_paused) throw notTaken(PAUSED_SECONDS);
     const seconds = secondsUntilTrial(availability);
     if (seconds === 0) return { name, reason, isTrying: false };
-    const isOver = !availability.paused && (availability.closed_seconds ?? 0) <= 0;
-    if (isOver && (await tryCreate(db, name))) return { name, reason, isTrying: true };
+    const mayTry = !availability.paused && (availability.closed_seconds ?? 0) <= 0;
+    if (mayTry && (await tryCreate(db, name))) return { name, reason, isTrying: true };
     waits.push(Math.ceil(seconds));
   }
   throw notTaken(Math.min(...waits));
@@ -304,12 +305,12 @@ function notTaken(retryAfterSeconds: number, cause?: unknown): ApiError {
 
 /** The format of an Idempotency-Key, for schemas. */
 export const KEY_SHAPE = { minLength: 1, maxLength: 160, pattern: '^[a-zA-Z0-9._:-]+$' };
-const WELL_FORMED = new RegExp(KEY_SHAPE.pattern);
+const KEY_PATTERN = new RegExp(KEY_SHAPE.pattern);
 
 /** The Idempotency-Key of a request; undefined if it is missing or malformed. */
 export function wellFormedKey({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
   const key = String(headers['idempotency-key'] ?? '');
-  return key.length <= KEY_SHAPE.maxLength && WELL_FORMED.test(key) ? key : undefined;
+  return key.length <= KEY_SHAPE.maxLength && KEY_PATTERN.test(key) ? key : undefined;
 }
 
 /** @throws ApiError `invalid_request` if it is missing or malformed */

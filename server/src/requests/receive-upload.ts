@@ -55,18 +55,20 @@ export function openUploads(deps: UploadDeps) {
       const { expected, sizeBytes } = declared(request.headers);
       const uploader = await admitUpload(db, owner, sizeBytes);
       const file = { uploader, expected, sizeBytes };
-      const requester = { ...uploader, isPaying: await hasPaid(db, owner.accountId) };
+      const isPaying = await hasPaid(db, owner.accountId);
+      const requester = { holder: uploader.mailbox, isPaying };
       return slots.run(requester, (slot) =>
         whileArriving(deps, { reply, slot }, (body) => receiveUpload(deps, { ...file, ...body })),
       );
     },
     /**
-     * Receives a video of a visitor, and deletes it.
+     * Receives a visitor's video, with which the verify page searches for similar outputs, and
+     * deletes it.
      * @returns hashes of its frames
      */
-    hash(request: FastifyRequest, reply: FastifyReply) {
+    hashFrames(request: FastifyRequest, reply: FastifyReply) {
       const { sizeBytes } = declared(request.headers);
-      const visitor = { mailbox: rateKeyOf(request.ip), isPaying: false };
+      const visitor = { holder: rateKeyOf(request.ip), isPaying: false };
       return visitorSlots.run(visitor, (slot) =>
         whileArriving(deps, { reply, slot }, (body) => hashReceived(deps, { ...body, sizeBytes })),
       );
@@ -166,7 +168,7 @@ function refused({ reason, message, cause }: Refusal): ApiError {
 const NO_SPACE_SECONDS = 60;
 
 function noSpace(cause: DiskFull): ApiError {
-  const message = 'The service can store no more files now. Try again in a few minutes.';
+  const message = "The service can't store any more files right now. Try again in a few minutes.";
   return new ApiError('service_busy', message, { retryAfterSeconds: NO_SPACE_SECONDS, cause });
 }
 

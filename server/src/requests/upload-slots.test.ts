@@ -17,7 +17,7 @@ function openSlots() {
       const { promise, reject } = Promise.withResolvers<void>();
       const bytes = new PassThrough().on('error', reject);
       Object.assign(slot, { bytes, arrived });
-      promise.catch(() => ended.push(requester.mailbox));
+      promise.catch(() => ended.push(requester.holder));
       return promise;
     });
   /** The reason for which an upload is refused; undefined if it is received. */
@@ -26,8 +26,8 @@ function openSlots() {
   return { refusal, ended };
 }
 
-const unpaid = (mailbox: string) => ({ mailbox, isPaying: false });
-const paying = (mailbox: string) => ({ mailbox, isPaying: true });
+const unpaid = (holder: string) => ({ holder, isPaying: false });
+const paying = (holder: string) => ({ holder, isPaying: true });
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 async function fill(slots: ReturnType<typeof openSlots>, arrived: (mailbox: string) => number) {

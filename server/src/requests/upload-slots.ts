@@ -2,20 +2,24 @@ import type { Duplex } from 'node:stream';
 import { ApiError } from '../kernel/errors.ts';
 
 /**
- * How many uploads one process receives at a time, in all and per mailbox. The last `forFirst` free
- * slots are for mailboxes without an upload under way, and of these the last `forPaying` for accounts
- * that have paid. No limit is per account: one mailbox can open many, with plus-addresses.
+ * How many uploads one process receives at a time, in all and per holder. The last `forFirst` free
+ * slots are for holders without an upload under way, and of these the last `forPaying` for accounts
+ * that have paid.
  */
-const UPLOADS_AT_ONCE = { all: 10, perMailbox: 3, forFirst: 6, forPaying: 2 };
+const UPLOADS_AT_ONCE = { all: 10, perHolder: 3, forFirst: 6, forPaying: 2 };
 
 /**
  * While all slots are taken, an upload slower than one megabit per second may lose its slot to a
- * mailbox that has none, though not in its first seconds.
+ * holder that has none, though not in its first seconds.
  */
 const SLOW_UPLOAD = { bytesPerSecond: 125_000, graceSeconds: 5 };
 
 export interface UploadRequester {
-  mailbox: string;
+  /**
+   * Whom the slot counts for: a mailbox, because one can open many accounts with plus-addresses; or
+   * a visitor's network.
+   */
+  holder: string;
   /** Whether the account was ever given paid credits. */
   isPaying: boolean;
 }
@@ -28,7 +32,7 @@ export interface UploadSlot extends UploadRequester {
 }
 
 /**
- * An upload that finds no free slot is refused, not queued. A mailbox that has no slot may take the
+ * An upload that finds no free slot is refused, not queued. A holder that has no slot may take the
  * slowest upload's, if that one is slow.
  * @param options.seconds a monotonic clock
  */
@@ -48,7 +52,7 @@ export function openUploadSlots({
   return {
     /** @throws ApiError `service_busy` */
     async run<T>(requester: UploadRequester, work: (slot: UploadSlot) => Promise<T>): Promise<T> {
-      const own = [...taken].filter(({ mailbox }) => mailbox === requester.mailbox).length;
+      const own = [...taken].filter(({ holder }) => holder === requester.holder).length;
       if (UPLOADS_AT_ONCE.all - taken.size <= reservedForOthers(requester, own)) {
         const slowest = own === 0 ? slowestFor(requester) : undefined;
         if (!slowest) throw busy('Too many files are being uploaded at the moment.');
@@ -64,8 +68,8 @@ export function openUploadSlots({
 
 /** How many free slots are reserved for others. */
 function reservedForOthers({ isPaying }: UploadRequester, own: number): number {
-  const { perMailbox, forFirst, forPaying, all } = UPLOADS_AT_ONCE;
-  if (own >= perMailbox) return all; // it gets none
+  const { perHolder, forFirst, forPaying, all } = UPLOADS_AT_ONCE;
+  if (own >= perHolder) return all; // it gets none
   if (own > 0) return forFirst;
   return isPaying ? 0 : forPaying;
 }

@@ -40,7 +40,7 @@ export const compareVideo: SiteRoute<
       url: '/console/api/verify',
       config: { access: 'public', rate: COMPARISONS, bodySeconds: UPLOAD_SECONDS },
       handler: async (request, reply) => {
-        const output = await findSimilar(db, await uploads.hash(request, reply));
+        const output = await findSimilar(db, await uploads.hashFrames(request, reply));
         return { similar_at: output?.created_at ?? null };
       },
     });

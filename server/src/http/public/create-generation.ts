@@ -69,9 +69,9 @@ export const createGeneration = endpoint<CreateGenerationDeps, { Body: Generatio
         },
         availabilityOf: async (request) => rowOf(request),
         create: taskCreator(deps),
-        awaited: (request, task) =>
+        awaitAcceptance: (request, task) =>
           inSpanOf(request, 'wait for the acceptance', () => awaitResponse(deps, task)),
-        shown: (task) => videoTask(publicColumns(task), links),
+        view: (task) => videoTask(publicColumns(task), links),
       });
       return { ...flow, config: { ...flow.config, admit, isCreate: true } };
     },

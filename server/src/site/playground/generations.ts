@@ -63,8 +63,8 @@ function createOn<Name extends RouteName>(
           return row;
         },
         create: taskCreator({ ...deps, createWaitSeconds: 0 }),
-        awaited: async (_request, task) => task,
-        shown: ({ account_id, id }) => readShownTask(deps, account_id, id),
+        awaitAcceptance: async (_request, task) => task,
+        view: ({ account_id, id }) => readShownTask(deps, account_id, id),
       });
       scope.route<{ Body: GenerationRequest }>({
         ...flow,

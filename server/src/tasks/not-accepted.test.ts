@@ -23,7 +23,7 @@ const fixture = await openTaskFixture();
 const { db } = fixture;
 after(() => fixture.closeAudited());
 
-function refuse(task: Task): Promise<StepResult> {
+function recordNotAccepted(task: Task): Promise<StepResult> {
   const options = { submitRetrySeconds: SUBMIT_RETRY_SECONDS, cause: { provider: 'busy' } };
   return db.transaction((tx) => retryOrFail(tx, task, options));
 }
@@ -32,7 +32,7 @@ test('a task counts as announced when the wait of its create is over by the data
   await freezeClock(db, 0);
   const { task } = await makeSubmittingTask(fixture);
   await freezeClock(db, WAIT_SECONDS);
-  assert.equal(await refuse(task), 'postponed');
+  assert.equal(await recordNotAccepted(task), 'postponed');
 });
 
 test('the pause before the next submit grows from 1 to 30 seconds', async () => {
@@ -47,7 +47,7 @@ test('the pause before the next submit grows from 1 to 30 seconds', async () => 
     [599, 30],
   ] as const) {
     await freezeClock(db, seconds);
-    assert.equal(await refuse(current), 'postponed');
+    assert.equal(await recordNotAccepted(current), 'postponed');
     assert.equal(await dueInSeconds(db, task.id), wait, `after ${seconds} s`);
     await freezeClock(db, seconds + wait);
     current = await claimTask(db, task.id);
@@ -57,9 +57,9 @@ test('the pause before the next submit grows from 1 to 30 seconds', async () => 
 test('after `submitRetrySeconds` the task fails, and its key is never released: a repeated create returns it', async () => {
   await freezeClock(db, 0);
   const { task, binding } = await makeSubmittingTask(fixture, { createWaitSeconds: 0 });
-  assert.equal(await refuse(task), 'postponed');
+  assert.equal(await recordNotAccepted(task), 'postponed');
   await freezeClock(db, SUBMIT_RETRY_SECONDS);
-  const failed = await refuse(await claimTask(db, task.id));
+  const failed = await recordNotAccepted(await claimTask(db, task.id));
   assert.ok(failed !== 'postponed');
   assert.deepEqual([failed.phase, failed.error_code], ['failed', 'provider_unavailable']);
   assert.deepEqual((await balances(db, task.account_id)).paid, { available: 250, reserved: 0 });
@@ -79,8 +79,8 @@ test('a worker that lost its lease neither fails the task nor releases its key',
     const { task } = await makeSubmittingTask(fixture, { createWaitSeconds });
     await freezeClock(db, 11);
     const taken = await claimTask(db, task.id);
-    await assert.rejects(refuse(task), Superseded);
+    await assert.rejects(recordNotAccepted(task), Superseded);
     assert.equal((await balances(db, task.account_id)).paid.reserved, 250);
-    assert.ok(await refuse(taken), 'the worker that has the lease is not superseded');
+    assert.ok(await recordNotAccepted(taken), 'the worker that has the lease is not superseded');
   }
 });

@@ -268,6 +268,6 @@ test('an internal failure after the reserve is 503, with credits held only for a
   const announced = await announce(db, task.id);
   assert.ok(announced);
   const details = { task_id: task.id, credits: 'held' };
-  const readFails = { ...deps, waiting: { outcome: () => Promise.reject(new Error()) } };
+  const readFails = { ...deps, waiting: { untilDecided: () => Promise.reject(new Error()) } };
   await assert.rejects(awaitResponse(readFails, announced), { code, details });
 });

@@ -50,7 +50,7 @@ test('a process that lost its connection listens again, and looks for what it ha
   assert.deepEqual(received, ['ingest']);
 });
 
-test('a process hears its own wake-ups at once and once, and those of others', async (t) => {
+test('a process gets its own wake-ups at once and only once, and those of others', async (t) => {
   const { received, send } = await openListener(t);
   send('submit');
   assert.deepEqual(received, ['submit']);
@@ -62,7 +62,7 @@ test('a process hears its own wake-ups at once and once, and those of others', a
   assert.equal(received.filter((wakeUp) => wakeUp === 'submit').length, 1);
 });
 
-test('without the database a wake-up reaches its own process, and hides none of another', async (t) => {
+test('without the database a wake-up reaches its own process, and one from another still arrives', async (t) => {
   const closed = openDatabase({ url: database.url, connections: 1, log: quiet });
   await closed.close();
   const { received, send } = await openListener(t, closed);

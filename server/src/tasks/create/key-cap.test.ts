@@ -28,7 +28,7 @@ after(async () => {
   assert.deepEqual(others, [], 'the credits of these tasks are invented, nothing else is');
 });
 
-/** A customer with many credits, and a key of it with this cap. */
+/** A customer with many credits, and an API key with this cap. */
 async function keyWithCap(monthlyCap: number | undefined) {
   const { accountId } = await makeCustomer(db, 100_000);
   const { keyId } = await createKey(db, { accountId, monthlyCap });
@@ -128,7 +128,7 @@ test('a cap that is set, lowered or removed counts from the next create on', asy
   assert.equal(await status(true), 'created', 'the admission was before the change');
 });
 
-test('a cap is of one key, and a refused create leaves no key and no credits behind', async () => {
+test('a cap is of one API key; a refused create binds no Idempotency-Key and reserves no credits', async () => {
   const create = creating();
   const key = await keyWithCap(PRICE.credits);
   const other = { ...key, keyId: (await createKey(db, key)).keyId, hasCap: false };
@@ -144,7 +144,7 @@ test('a cap is of one key, and a refused create leaves no key and no credits beh
   assert.deepEqual(counts, { keys: 2, reserved: 2 * PRICE.credits });
 });
 
-test('creates with a key and its revocation at once do not wait for each other for ever', async () => {
+test('creates and the revocation of their API key do not deadlock', async () => {
   const create = creating();
   const key = await keyWithCap(100 * PRICE.credits);
   const creates = Array.from({ length: 5 }, () => create(key));

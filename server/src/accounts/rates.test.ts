@@ -49,7 +49,7 @@ function hashesIn(sent: { values: readonly unknown[] }[]): number[] {
   return sent.map(({ values: [hashes] }) => (hashes as Buffer[]).length);
 }
 
-test('invented keys take no turn of the statements that admit; one look-up at a time has 64', async () => {
+test('invented API keys reach no admitting statement; they are looked up 64 at a time', async () => {
   let running = 0;
   const { ask, sent } = openProcess(async (sql, values) => {
     if (sql.name !== 'key_look_up') return db.query(sql, values);
@@ -180,7 +180,7 @@ test('of many requests at once exactly as many pass as the window takes', async 
   assert.equal(results.filter((result) => result === true).length, LIMIT.max);
 });
 
-test('a request passes when the time that was told is over, and a refused one adds nothing', async () => {
+test('a request passes after its Retry-After, and a refused one adds no hit', async () => {
   for (const seconds of [0, 40, 80]) {
     await database.setClock(seconds);
     assert.equal(await count('slides'), true);

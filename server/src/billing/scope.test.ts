@@ -41,7 +41,7 @@ function buy(deps: BillingDeps, accountId: string) {
 }
 
 /** An account that has bought a pack and a plan. */
-async function tested(deps = own, state = test1) {
+async function buyPackAndPlan(deps = own, state = test1) {
   const accountId = await fixture.customer();
   const { orderId, url } = await buy(deps, accountId);
   completeSession(state, sessionOf(url), 'now');
@@ -54,7 +54,7 @@ async function tested(deps = own, state = test1) {
 }
 
 /** Buys all that is sold. */
-async function buysAll(deps: BillingDeps, accountId: string) {
+async function buyAll(deps: BillingDeps, accountId: string) {
   const pack = await buy(deps, accountId);
   const plan = await subscribe(deps, { accountId, planId: 'hobby' });
   const portal = await openPortal(deps, accountId);
@@ -62,10 +62,10 @@ async function buysAll(deps: BillingDeps, accountId: string) {
 }
 
 test('an account that was tested buys packs and plans in live mode, and manages them', async () => {
-  const { accountId } = await tested();
+  const { accountId } = await buyPackAndPlan();
   await assertRejectsWith(openPortal(live, accountId), 'not_found');
   assert.equal(await subscriptionOf(db, accountId, live.scope), undefined);
-  const bought = await buysAll(live, accountId);
+  const bought = await buyAll(live, accountId);
   assert.match(bought.pack, /^cs_live_/);
   const { subscription } = completeSession(live1, bought.plan, 'now');
   assert.ok(subscription);
@@ -127,8 +127,8 @@ test('another account of the same mode has ids of its own, also if its key hides
   const key = await fixture.depsOf('rk_test_1');
   const other = await fixture.depsOf('rk_test_other_1');
   assert.deepEqual([key.scope.account, other.scope.account], [null, null]);
-  const { accountId } = await tested(key);
-  const bought = await buysAll(other, accountId);
+  const { accountId } = await buyPackAndPlan(key);
+  const bought = await buyAll(other, accountId);
   const state = simulator.stateOf('rk_test_other_1');
   assert.equal(state.get('checkout.session', bought.plan).status, 'open');
   assert.equal(state.get('billing_portal.session', bought.portal).livemode, false);
@@ -139,7 +139,7 @@ test('another account of the same mode has ids of its own, also if its key hides
 });
 
 test('a customer who was deleted at Stripe is made again, once', async () => {
-  const { accountId } = await tested();
+  const { accountId } = await buyPackAndPlan();
   const customer = (await knownCustomer(db, accountId, own.scope)) ?? '';
   deleteCustomer(test1, customer);
   await fixture.settled();
@@ -147,18 +147,18 @@ test('a customer who was deleted at Stripe is made again, once', async () => {
   const reload = { pack_id: 'small', below: 500, monthly_limit: 9000 };
   await assertRejectsWith(setReload(own, accountId, reload), 'invalid_request');
   await Promise.all([buy(own, accountId), openPortal(own, accountId)]);
-  const { plan } = await buysAll(own, accountId);
+  const { plan } = await buyAll(own, accountId);
   assert.equal(test1.get('checkout.session', plan).status, 'open');
   assert.equal(test1.all('customer').length, made + 1);
 });
 
 test('a price that was archived at Stripe is made again, and who has it keeps it', async () => {
-  const { accountId, subscriptionId } = await tested();
+  const { accountId, subscriptionId } = await buyPackAndPlan();
   const prices = () => test1.all('price').filter(({ metadata }) => metadata.plan === 'hobby');
   for (const price of prices()) price.active = false;
   const before = prices().length;
   const other = await fixture.customer();
-  const { plan } = await buysAll(own, other);
+  const { plan } = await buyAll(own, other);
   assert.equal(prices().length, before + 1);
   const session = test1.get('checkout.session', plan);
   assert.equal(session.item.price, prices()[0]?.id);
@@ -169,7 +169,7 @@ test('a price that was archived at Stripe is made again, and who has it keeps it
 });
 
 test('customers can cancel while Stripe refuses the prices of plans', async () => {
-  const { accountId } = await tested();
+  const { accountId } = await buyPackAndPlan();
   for (const { id } of test1.all('price')) test1.get('price', id).active = false;
   await setOffer(db, { ...STUDIO, id: 'strange', currency: 'xxx' });
   assert.match(await openPortal(own, accountId), /\/p\/session\//);
@@ -184,7 +184,7 @@ test('a 500 that Stripe saved does not keep an account from buying', async () =>
       await setOffer(db, { ...STUDIO, credits }); // so a price and a portal are made
       const accountId = await fixture.customer();
       simulator.failNext({ kind: 'saved-500', call: `POST ${path}`, isDone });
-      const { pack, plan } = await buysAll(own, accountId);
+      const { pack, plan } = await buyAll(own, accountId);
       assert.equal(simulator.faults.next.length, 0, path);
       for (const id of [pack, plan]) assert.equal(test1.get('checkout.session', id).status, 'open');
     }

@@ -38,7 +38,7 @@ test('a mistake in a file is one line that names its place and what is expected'
   }
 });
 
-test('processes share one file; what it names is its own, and what it leaves out the operator’s', async (t) => {
+test('processes share one file; a model that it no longer names becomes the operator’s', async (t) => {
   const { db, close } = await createTestDatabase();
   const stops: (() => Promise<void>)[] = [close];
   t.after(async () => {

@@ -8,7 +8,7 @@ import { clawBack } from './debts.ts';
 import { adjust, grant, settle } from './ledger.ts';
 import { type Movement, openStatement } from './statement.ts';
 
-/** A payment of which 60 of 100 credits are spent when it is taken back, and 30 more later. */
+// A payment of 100 credits is taken back when only 30 are left; a later grant repays the debt of 70.
 const database = await createTestDatabase();
 const { db } = database;
 const accountId = await createAccount(db, 'ada@example.com');

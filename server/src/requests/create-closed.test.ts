@@ -58,7 +58,7 @@ test('while the provider of new tasks is closed, a create is 503 and reserves no
   assert.equal(taken.status, 202, 'the key was not bound');
 });
 
-test('after the time one create passes, then one each 5 s', async () => {
+test('after the Retry-After one create passes, then one every 5 s', async () => {
   await close('local', 10);
   await freezeClock(db, 10);
   assert.equal((await customer.create(BODY)).status, 202);

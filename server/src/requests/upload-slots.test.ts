@@ -30,15 +30,15 @@ const unpaid = (holder: string) => ({ holder, isPaying: false });
 const paying = (holder: string) => ({ holder, isPaying: true });
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-async function fill(slots: ReturnType<typeof openSlots>, arrived: (mailbox: string) => number) {
-  for (const mailbox of ['a', 'a', 'a', 'b', 'c', 'd', 'e', 'f']) {
-    assert.equal(await slots.refusal(unpaid(mailbox), arrived(mailbox)), undefined, mailbox);
+async function fill(slots: ReturnType<typeof openSlots>, arrived: (holder: string) => number) {
+  for (const holder of ['a', 'a', 'a', 'b', 'c', 'd', 'e', 'f']) {
+    assert.equal(await slots.refusal(unpaid(holder), arrived(holder)), undefined, holder);
   }
 }
 
-test('six slow mailboxes do not keep a seventh out: the slowest upload ends', async () => {
+test('six slow holders do not keep a seventh out: the slowest upload ends', async () => {
   const slots = openSlots();
-  await fill(slots, (mailbox) => (mailbox === 'd' ? 10 : 1000));
+  await fill(slots, (holder) => (holder === 'd' ? 10 : 1000));
   clock = 1;
   assert.equal(await slots.refusal(unpaid('g')), 'service_busy', 'they have only begun');
   clock = 60;

@@ -223,7 +223,7 @@ test('an error that Stripe repeats under the key of a charge ends the order, unl
   }
 });
 
-test('errors of Stripe that do not end are not waited for', async () => {
+test('an outage of Stripe that outlasts CHARGE_SECONDS fails the order', async () => {
   const { settle } = await reloadOrdered();
   simulator.failNext({ kind: 'outage', call: CHARGE }, 2);
   await assert.rejects(settle(), { statusCode: 500 });

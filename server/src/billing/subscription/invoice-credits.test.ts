@@ -78,7 +78,7 @@ test('a payment for two invoices takes back the part of each', async () => {
   assert.equal(await available(accountId), 6000);
 });
 
-test('plans between that bring less do not make an upgrade bring more', async () => {
+test('an upgrade by way of a plan with fewer credits brings no more than a direct one', async () => {
   const { db } = fixture.deps;
   const planWith = async (plan: string, price: number, credits: number) => {
     const terms = { name: plan, currency: 'usd', period: 'month', expires_days: null } as const;
@@ -114,9 +114,9 @@ function renews({ stripe }: Subscribed): void {
   renew(state, stripe);
 }
 
-function owes(credits: number) {
+function owes(cents: number) {
   return ({ customer }: Subscribed) => {
-    state.get('customer', customer).balance += credits;
+    state.get('customer', customer).balance += cents;
   };
 }
 
@@ -237,7 +237,7 @@ interface Change {
 }
 
 /** What a subscription that begins with the first change costs and brings, without a database. */
-function lived([first, ...changes]: [Change, ...Change[]], tax_percent: number) {
+function simulate([first, ...changes]: [Change, ...Change[]], tax_percent: number) {
   const state = createState(() => undefined, { account: 'acct_1', livemode: false });
   const plans = new Map<string, Plan>();
   const priceOf = ({ plan }: Change): Price => {
@@ -276,7 +276,7 @@ function withLines(invoice: Invoice): InvoiceWithLines {
 
 test('a first period that ends on a day of the seller brings its part of a month', () => {
   const plan = { price: 5000, credits: 9000 };
-  const { invoices, asked } = lived([{ plan, quantity: 1, coupon: undefined, passed: 0 }], 0);
+  const { invoices, asked } = simulate([{ plan, quantity: 1, coupon: undefined, passed: 0 }], 0);
   const [line] = invoices[0]?.lines.data ?? [];
   assert.ok(line);
   const [start, end] = ['2027-03-15T12:00:00Z', '2027-03-31T00:00:00Z'].map((time) => {
@@ -328,7 +328,7 @@ function upgrades([first, changes]: [Change, Change[]]): [Change, ...Change[]] {
 test('no invoice brings less than nothing, whatever changes within a period', () => {
   fc.assert(
     fc.property(LIFE, TAX, ([first, changes], tax) => {
-      const { paid } = lived([{ ...first, quantity: 1 }, ...changes], tax);
+      const { paid } = simulate([{ ...first, quantity: 1 }, ...changes], tax);
       assert.ok(paid.every(({ credits }) => credits > 0));
     }),
   );
@@ -338,12 +338,12 @@ test('changes at the start of a period bring no less than the last plan for the 
   fc.assert(
     fc.property(LIFE, TAX, (life, tax) => {
       const changes = upgrades(life).map((change) => ({ ...change, passed: 0 }));
-      const { invoices, credits } = lived(changes as [Change, ...Change[]], tax);
+      const { invoices, credits } = simulate(changes as [Change, ...Change[]], tax);
       fc.pre(!invoices.some(isBalanced));
       const last = changes.at(-1);
       assert.ok(last);
       assert.ok(credits >= last.plan.credits, `${credits} of ${last.plan.credits}`);
-      const fresh = lived([last], tax);
+      const fresh = simulate([last], tax);
       assert.equal(fresh.credits, last.plan.credits);
     }),
   );
@@ -353,7 +353,7 @@ test('upgrades within a period bring each plan by its part of the period, under 
   fc.assert(
     fc.property(LIFE, TAX, (life, tax) => {
       const changes = upgrades(life);
-      const { invoices, credits } = lived(changes, tax);
+      const { invoices, credits } = simulate(changes, tax);
       fc.pre(!invoices.some(isBalanced) && !invoices.some(isFree));
       const due = changes.reduce((sum, { plan, passed }, at) => {
         const before = changes[at - 1]?.plan.credits ?? 0;

@@ -79,8 +79,9 @@ const SESSION = `select
   set_config('tcp_keepalives_count', '3', false)`;
 
 /**
- * Applies the settings of a new connection. Through a pooler they would leak to the next client, so
- * there an empty statement only proves that Postgres responds: a pooler connects even without it.
+ * Applies the settings of a new connection. Through a pooler they would leak to the next client: an
+ * empty statement only proves that Postgres responds, since a pooler accepts connections even while
+ * Postgres is down.
  */
 export async function prepareConnection(
   client: pg.Client,
@@ -120,7 +121,9 @@ export async function withinSeconds<T>(
     client.connection.stream.destroy(late);
   };
   // A process that was suspended gets 50 ms to read what has arrived in the meantime.
-  const timer = setTimeout(() => setTimeout(giveUp, 50), seconds * 1000);
+  let timer = setTimeout(() => {
+    timer = setTimeout(giveUp, 50);
+  }, seconds * 1000);
   try {
     return await response;
   } catch (failure) {

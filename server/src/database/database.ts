@@ -23,9 +23,9 @@ export interface Statement {
 const named = new Map<string, Statement>();
 
 /**
- * Names a statement, which must be unique in the program. Batched statements join a table to the
- * arguments by id and repeat the ids as `id = any($1)`: with it the planner reads the rows by index
- * even if it expects many arguments.
+ * Makes a statement. Its name must be unique in the program; '' is not prepared. Batched statements
+ * join a table to the arguments by id and repeat the ids as `id = any($1)`: with it the planner
+ * reads the rows by index even if it expects many arguments.
  */
 export function statement(name: string, text: string): Statement {
   const made = { name, text };
@@ -153,23 +153,23 @@ async function withConnection<T>(
   report('database', { part: 'wait', seconds: secondsSince(askedAt) });
   const startedAt = performance.now();
   const session = { pool, client, seconds, wasRefused: false };
-  let isSound = true;
+  let closes = false;
   try {
     return await work(session);
   } catch (error) {
-    isSound = !mayBeConnectionFailure(error);
+    closes = closesConnection(error);
     throw error;
   } finally {
-    client.release(!isSound || (session.wasRefused && pool.pooler === 'named'));
+    client.release(closes || (session.wasRefused && pool.pooler === 'named'));
     report('database', { part, seconds: secondsSince(startedAt) });
   }
 }
 
 /**
- * Whether to close the connection after a failure: the server may have become a read-only standby,
- * or a migration may have changed the columns of a prepared statement.
+ * Every error of Postgres but a violated constraint (SQLSTATE 23...) closes the connection: the
+ * server may have become a read-only standby, or a migration have changed a prepared statement.
  */
-function mayBeConnectionFailure(error: unknown): boolean {
+function closesConnection(error: unknown): boolean {
   if (error instanceof DatabaseUnavailable) return true;
   return error instanceof pg.DatabaseError && !error.code?.startsWith('23');
 }
@@ -308,7 +308,7 @@ export function command<Args extends unknown[], On extends Queryable = Queryable
 }
 
 /**
- * The results of work begun together, such as statements of one transaction, once all has ended.
+ * Waits for all of the work, such as statements of one transaction. @returns the results
  * @throws the first error in the list; in a transaction, the later ones only say that it is aborted
  */
 export async function together<Results extends unknown[]>(

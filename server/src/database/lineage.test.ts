@@ -95,7 +95,7 @@ test('a promotion changes nothing where replicas are synchronous', async () => {
   assert.deepEqual(await advance(next), { ...next, beat: next.beat + 1 }, 'it is the new timeline');
 });
 
-test('of a server that forbids one value the others are told', async () => {
+test('a server that forbids one value still tells the others', async () => {
   const forbids = (text: string) => text.includes('pg_control_system');
   const refused = new pg.DatabaseError('permission denied', 0, 'error');
   const query: Database['query'] = async (statement, values) => {

@@ -17,7 +17,7 @@ import {
 // workers from claiming tasks until an operator says so: a recovery (decisions/0019). Workers
 // advance a mark in the database and remember it in a file: the database must never be older.
 
-/** What a process remembers of the database. */
+/** How far the database is. A process remembers it to notice an older database. */
 export interface Mark {
   /** Renewed by `framewright restored`: marks of earlier epochs prove nothing. */
   epoch: string;
@@ -135,9 +135,10 @@ export async function advanceMark(
     const [row] = await tx.query<MarkRow>(LOCK);
     if (!row) throw new Error('database_marks has no row');
     if (row.recovering) return { recovering: true, cause: undefined };
-    const older = goneBack(row, known);
-    const isEmpty = older !== undefined && !(await hasTasks(tx));
-    const cause = (isEmpty ? undefined : older) ?? moved(row, lineage, trustsPromotion);
+    const cause =
+      isOlder(row, known) && (await hasTasks(tx))
+        ? 'the database is older than a worker remembers'
+        : causeOfMove(row, lineage, trustsPromotion);
     if (cause !== undefined) {
       await beginRecovery(tx, cause);
       return { recovering: true, cause };
@@ -164,14 +165,13 @@ async function store(tx: Transaction, lineage: Lineage): Promise<Mark> {
   return mark;
 }
 
-function goneBack(row: MarkRow, known: Mark | undefined): string | undefined {
-  if (known === undefined) return undefined;
-  if (row.retired_epochs.includes(known.epoch)) return undefined;
-  if (row.epoch === known.epoch && row.beat >= known.beat) return undefined;
-  return 'the database is older than a worker remembers';
+function isOlder(row: MarkRow, known: Mark | undefined): boolean {
+  if (known === undefined) return false;
+  if (row.retired_epochs.includes(known.epoch)) return false;
+  return row.epoch !== known.epoch || row.beat < known.beat;
 }
 
-function moved(row: MarkRow, now: Lineage, trustsPromotion: boolean): string | undefined {
+function causeOfMove(row: MarkRow, now: Lineage, trustsPromotion: boolean): string | undefined {
   const differs = (before: string | null, value: string | null) =>
     before !== null && value !== null && before !== value;
   if (differs(row.system_identifier, now.systemIdentifier))
@@ -199,9 +199,9 @@ export async function readLineage(db: Database): Promise<Lineage> {
 }
 
 /**
- * Returns a function that compares the database with the mark in `database-mark.json` of the data
- * folder, which outlives a restore, and then updates the mark. While the disk is full, the file
- * keeps an older mark, which is still true.
+ * Returns a function that compares the database with the mark in the data folder's
+ * `database-mark.json`, which a restore of the database leaves alone, and then updates that mark.
+ * While the disk is full, the file keeps an older mark, which is still true.
  */
 export function rememberMark(
   deps: LineageDeps & { db: Database; log: Log; dataDir: string },

@@ -16,7 +16,7 @@ const IDLE_SECONDS = 300;
 /** How much work may wait for a connection (decisions/0013). */
 const MAX_WAITING = 5000;
 
-/** Release it with an error to close it. */
+/** `release(true)` closes it. */
 export type LentConnection = Connection & Pick<pg.PoolClient, 'release'>;
 
 export type ConnectionPool = ReturnType<typeof openPool>;
@@ -73,6 +73,7 @@ export function openPool(options: {
       try {
         return (await breaker.failFast(lending)) as LentConnection;
       } catch (error) {
+        // The pool may still lend a connection: nobody uses it any more.
         lending.then((client) => client.release(true)).catch(() => {});
         if (!(error instanceof pg.DatabaseError) && !isClosed) breaker.probe();
         throw error;
@@ -110,11 +111,12 @@ const TRY_SECONDS = 0.25;
  */
 export function createCircuitBreaker({ attempt, log }: { attempt(): Promise<void>; log: Log }) {
   const waiting = new Set<(cause: unknown) => void>();
+  /** Why the last probe failed; undefined: there is no outage. */
   let cause: unknown;
   let isTrying = false;
   let isStopped = false;
 
-  const begin = (failure: unknown) => {
+  const recordFailure = (failure: unknown) => {
     if (cause === undefined) log.error({ err: textOf(failure) }, 'the database does not respond');
     cause = failure;
     for (const reject of waiting) reject(failure);
@@ -128,7 +130,7 @@ export function createCircuitBreaker({ attempt, log }: { attempt(): Promise<void
         (error: unknown) => error ?? new Error('the database does not respond'),
       );
       if (failure === undefined) break;
-      begin(failure);
+      recordFailure(failure);
       await delay(TRY_SECONDS * 1000, undefined, { ref: false });
     }
     if (cause === undefined) return;
@@ -145,6 +147,7 @@ export function createCircuitBreaker({ attempt, log }: { attempt(): Promise<void
         isTrying = false;
       });
     },
+    /** @throws the cause of the outage, if there is one */
     check() {
       if (cause !== undefined) throw cause;
     },

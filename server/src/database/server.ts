@@ -8,7 +8,7 @@ import { textOf } from './pool.ts';
 const OLDEST_VERSION = 15;
 const NEWEST_VERSION = 18;
 
-/** A statement timeout that nothing else sets: a session that reports it has got it from us. */
+/** A statement timeout that nobody else chooses. If a session reports another, a pooler dropped it. */
 const PROBE_SECONDS = 11;
 const CONNECT_SECONDS = 10;
 

@@ -20,9 +20,11 @@ const CONCURRENCY = 2;
 export function sharedWork<Item, Result>(
   shared: SharedWork<Item, Result>,
 ): (db: Database, item: Item) => Promise<Result> {
-  const workByDatabase = new WeakMap<Database, (item: Item) => Promise<() => Promise<Result>>>();
+  // A function, because after a failed batch each call retries its own item, which may fail alone.
+  type GetResult = () => Promise<Result>;
+  const workByDatabase = new WeakMap<Database, (item: Item) => Promise<GetResult>>();
   const open = (db: Database) =>
-    batch<Item, () => Promise<Result>>({
+    batch<Item, GetResult>({
       maxItems: MAX_ITEMS,
       concurrency: CONCURRENCY,
       maxWaiting: Number.POSITIVE_INFINITY,
@@ -43,11 +45,15 @@ export function sharedWork<Item, Result>(
   return async (db, item) => {
     const work = workByDatabase.get(db) ?? open(db);
     workByDatabase.set(db, work);
-    return (await work(item))();
+    const getResult = await work(item);
+    return getResult();
   };
 }
 
-/** Thrown by shared work to roll back, so that each of its items is tried alone. */
+/**
+ * Thrown by shared work to roll back, so that each of its items is tried alone. Any other error does
+ * the same; this one says that no item is at fault. A lone item's call fails with it.
+ */
 export class RetryAlone extends Error {
   override name = 'RetryAlone';
 }

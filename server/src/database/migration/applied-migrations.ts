@@ -13,7 +13,7 @@ export async function makeMigrationsTable(client: pg.Client): Promise<void> {
     `create table if not exists migrations (
        name text primary key,
        checksum text not null,
-       -- The oldest program that works on the schema with this file.
+       -- A program is named by the number of its newest migration. No older one than this may run.
        oldest_program text not null,
        ran_at timestamptz not null default now()
      )`,
@@ -59,7 +59,7 @@ async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
   return rows;
 }
 
-/** Accepts a migration that this program lacks only if it lets so old a program work. */
+/** @throws UsageError if an applied migration, which this program lacks, needs a newer program */
 function refuseNewerSchema(files: readonly MigrationFile[], applied: AppliedMigration[]): void {
   const own = new Set(files.map(({ name }) => name));
   const program = numberOf(files.at(-1)?.name ?? '0000');

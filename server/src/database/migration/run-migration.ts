@@ -7,6 +7,7 @@ export interface RunSettings {
   report: (text: string) => void;
   /** How long one try may wait for a lock. Requests for the same table wait behind it. */
   lockMs: number;
+  /** Between two tries, all of them within `patienceMs`. */
   pauseMs: number;
   patienceMs: number;
 }

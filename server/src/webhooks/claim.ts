@@ -22,18 +22,20 @@ export interface LeasedEndpoint {
 /** A lease ends this long after its last renewal. It is longer than a turn of deliveries. */
 const ENDPOINT_LEASE_SECONDS = 30;
 
-/** Whether no process leases it. A lease further ahead is from before the clock was set back. */
+// SQL conditions on the endpoint `e`. A lease or a pause that ends later than a new one would is
+// from before the clock was set back, and counts as over.
 const UNLEASED = `coalesce(e.leased_until not between clock_now()
      and clock_now() + interval '${ENDPOINT_LEASE_SECONDS} seconds', true)`;
 
 /** How many endpoints of an account get deliveries at a time, across all processes. */
 const MAX_PER_ACCOUNT = 4;
 
-const RESTS = `coalesce(
+const PAUSED = `coalesce(
      e.paused_until between clock_now() and clock_now() + interval '10 minutes', false)`;
 
-const OPEN = 'e.disabled_at is null and e.deleted_at is null';
+const ENABLED = 'e.disabled_at is null and e.deleted_at is null';
 
+/** A sound endpoint whose slowest delivery took longer than this is `slow`. */
 export const SLOW_MS = 1000;
 
 const SLOT = `case when e.failures > 0 then 'failing' when e.took_ms > ${SLOW_MS} then 'slow'
@@ -54,7 +56,8 @@ const WAITING = `with recursive waiting as (
        where d.due_at is not null and d.endpoint_id > w.endpoint_id
        order by d.endpoint_id, d.due_at limit 1) next)`;
 
-// Accounts with no delivery under way come first.
+// Each account's endpoints are numbered after those it has leased already (`of_account`): accounts
+// with no delivery under way come first.
 const CLAIM = namedStatement(
   'webhook_claim',
   `${WAITING},
@@ -67,7 +70,7 @@ const CLAIM = namedStatement(
          where o.account_id = e.account_id and o.deleted_at is null
            and o.leased_until between clock_now()
              and clock_now() + interval '${ENDPOINT_LEASE_SECONDS} seconds') leased
-     where w.due_at <= clock_now() and ${OPEN} and not ${RESTS} and ${UNLEASED}),
+     where w.due_at <= clock_now() and ${ENABLED} and not ${PAUSED} and ${UNLEASED}),
    numbered as materialized (
      select id, slot,
        row_number() over (partition by slot order by of_account, due_at) as number
@@ -77,14 +80,15 @@ const CLAIM = namedStatement(
    where e.id = any(array(select id from numbered
        where number <= case slot when 'failing' then :failing::int
          when 'slow' then :slow::int else :sound::int end))
-     and ${OPEN} and ${UNLEASED}
+     and ${ENABLED} and ${UNLEASED}
    returning ${COLUMNS}`,
 );
 
 /** SQL: when the next delivery can be made; null: none is scheduled. */
 export const NEXT_DELIVERY = `(${WAITING}
-   select min(greatest(w.due_at, case when ${RESTS} then e.paused_until end))
-   from waiting w join webhook_endpoints e on e.id = w.endpoint_id where ${OPEN} and ${UNLEASED})`;
+   select min(greatest(w.due_at, case when ${PAUSED} then e.paused_until end))
+   from waiting w join webhook_endpoints e on e.id = w.endpoint_id
+   where ${ENABLED} and ${UNLEASED})`;
 
 /** Leases due endpoints: one of each account before any account's second, longest due first. */
 export function claimEndpoints(
@@ -99,7 +103,7 @@ export const renewEndpoint = queryFirst<[id: string], LeasedEndpoint>(
   'webhook_renew',
   `update webhook_endpoints e
    set leased_until = clock_now() + interval '${ENDPOINT_LEASE_SECONDS} seconds'
-   where e.id = $1 and ${OPEN} returning ${COLUMNS}`,
+   where e.id = $1 and ${ENABLED} returning ${COLUMNS}`,
 );
 
 export const releaseEndpoint = command<[id: string]>(
@@ -120,6 +124,7 @@ export interface DueDelivery {
   now_seconds: number;
 }
 
+// `(select clock_now())`: a plain call is volatile, so the planner would not use the index.
 export const dueDeliveries = query<[endpointId: string, limit: number], DueDelivery>(
   'webhook_due',
   `select id, event_id, type, task_id, data, created_at, attempts,

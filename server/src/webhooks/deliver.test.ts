@@ -154,7 +154,7 @@ test('a delivery is found at its time, and costs an idle worker no claim before'
   await testEvent(endpoint);
   await deliver();
   await sql(db, 'update webhook_deliveries set due_at = clock_now()');
-  assert.deepEqual(await lookFor(), waits, 'its endpoint rests');
+  assert.deepEqual(await lookFor(), waits, 'its endpoint is paused');
   await fixture.database.setClock(60);
   assert.deepEqual(await lookFor(), isDue);
   await change(endpoint, { enabled: false });
@@ -168,7 +168,7 @@ test('an endpoint that fails is paused, and a success ends the pause', async () 
   const event = { accountId: task.account_id, type: 'credits.low', data: {} } as const;
   await recordEvent(db, event);
   await deliver();
-  assert.equal(received.length, 1, 'nothing is sent while it rests');
+  assert.equal(received.length, 1, 'nothing is sent while it is paused');
   await fixture.database.setClock(6);
   respond = responding(200);
   await deliver();
@@ -413,5 +413,5 @@ test('events of an endpoint without an address are kept in its log and never sen
       ['task.failed', task.id, null, 'logged'],
     ],
   );
-  assert.deepEqual(await mails(), [], 'nobody gets events by it');
+  assert.deepEqual(await mails(), [], 'such an endpoint needs no mail');
 });

@@ -52,12 +52,11 @@ export function startWebhooks(deps: DeliverDeps, signal: AbortSignal) {
     CLAIM_SECONDS,
     { name: 'webhooks', log: deps.log, signal },
     async () => {
-      const free = slots.free();
       if (throttle.isBehind()) return;
-      for (const endpoint of await claimEndpoints(deps.db, free)) {
-        const leave = slots.take(endpoint);
+      for (const endpoint of await claimEndpoints(deps.db, slots.free())) {
+        const freeSlot = slots.take(endpoint);
         const turn = runTurn({ ...deps, throttle }, endpoint, signal).finally(() => {
-          leave();
+          freeSlot();
           turns.delete(turn);
         });
         turns.add(turn);
@@ -69,7 +68,7 @@ export function startWebhooks(deps: DeliverDeps, signal: AbortSignal) {
   return { claim, settle };
 }
 
-/** After an internal error the lease is left to expire, so that nothing repeats at once. */
+/** After an internal error the lease is left to expire, so that the turn is not repeated at once. */
 async function runTurn(deps: ThrottledDeps, endpoint: LeasedEndpoint, signal: AbortSignal) {
   await deliverDue(deps, endpoint, signal).catch((error: unknown) => {
     if (signal.aborted) return;
@@ -102,7 +101,7 @@ async function sendAndRecord(deps: DeliverDeps, endpoint: LeasedEndpoint, due: D
   return deps.db.transaction((tx) => recordTurn(tx, endpoint, attempts));
 }
 
-/** @throws the cause if no delivery could be tried; no tries are counted then */
+/** @throws the first failure if no delivery could be tried; no tries are counted then */
 async function attemptAll(
   deps: DeliverDeps,
   endpoint: LeasedEndpoint,
@@ -114,16 +113,16 @@ async function attemptAll(
   const attempts = results.flatMap((result) =>
     result.status === 'fulfilled' ? [result.value] : [],
   );
-  const [broken] = results.flatMap((result) =>
+  const [failure] = results.flatMap((result) =>
     result.status === 'rejected' ? [result.reason] : [],
   );
-  if (broken === undefined) return attempts;
-  deps.log.warn({ err: broken, webhook: endpoint.id }, 'events of a webhook could not be sent');
+  if (failure === undefined) return attempts;
+  deps.log.warn({ err: failure, webhook: endpoint.id }, 'events of a webhook could not be sent');
   const ids = due
     .map(({ id }) => id)
     .filter((id) => !attempts.some((one) => one.delivery.id === id));
   await postponeDeliveries(deps.db, ids);
-  if (attempts.length === 0) throw broken;
+  if (attempts.length === 0) throw failure;
   return attempts;
 }
 
@@ -138,7 +137,7 @@ async function attempt(
 ): Promise<DeliveryAttempt> {
   const body = await bodyOf(deps, endpoint, delivery);
   const startedAt = performance.now();
-  const result = await send(deps, endpoint, delivery, body).catch(failed);
+  const result = await send(deps, endpoint, delivery, body).catch(resultOfFailure);
   const durationMs = Math.round(performance.now() - startedAt);
   const tried = { delivery, startedAt, durationMs, ...result };
   const outcome = isDelivered(tried)
@@ -160,6 +159,7 @@ async function send(
 ): Promise<Result> {
   const message = { eventId, timestamp: Math.floor(now), body };
   const response = await outbound.post(url, {
+    // Host look-ups are limited per task of a customer: an endpoint counts like one.
     customer: { accountId, taskId: endpointId },
     headers: { 'content-type': 'application/json', ...signatureHeaders(message, secrets) },
     body,
@@ -168,7 +168,7 @@ async function send(
   return { status: response.status, cause: null, response: response.start };
 }
 
-function failed(error: unknown): Result {
+function resultOfFailure(error: unknown): Result {
   if (!(error instanceof OutboundError)) throw error;
   return { status: null, cause: error.message, response: null };
 }

@@ -32,7 +32,8 @@ export function isDelivered({ status }: DeliveryAttempt): boolean {
 }
 
 // Changes nothing if another process has recorded a try meanwhile. If the owner has requested a
-// resend meanwhile, the delivery stays due.
+// resend meanwhile, `due_at` has changed, and the delivery stays due. The join by id is repeated as
+// `any` for the planner (see `statement`).
 const RECORD = namedStatement(
   'webhook_attempts_record',
   `with given as materialized (
@@ -103,7 +104,7 @@ const SWITCH_OFF = statement(
    returning disabled_because`,
 );
 
-/** @returns the endpoint, with its lease renewed; undefined if it rests or was switched off */
+/** @returns the endpoint, with its lease renewed; undefined if it is paused or was switched off */
 export async function recordTurn(
   tx: Transaction,
   { id, url }: LeasedEndpoint,

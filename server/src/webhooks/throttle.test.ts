@@ -51,7 +51,7 @@ async function customerWith(count: number, path: 'slow' | 'quick'): Promise<stri
 }
 
 test('customers whose endpoints are slow delay the events of no other one', async () => {
-  const process = new AbortController();
+  const stopping = new AbortController();
   const fetch = createGuardedFetch({ allow: new Set([receiver.host]) });
   const deps: DeliverDeps = {
     db,
@@ -62,7 +62,7 @@ test('customers whose endpoints are slow delay the events of no other one', asyn
   };
   const slow: string[] = [];
   for (let customer = 0; customer < 8; customer += 1) slow.push(...(await customerWith(4, 'slow')));
-  const { claim, settle } = startWebhooks(deps, process.signal);
+  const { claim, settle } = startWebhooks(deps, stopping.signal);
   await until(async () => hanging.length === slow.length);
   const allHangSince = performance.now();
   await customerWith(1, 'quick');
@@ -74,7 +74,7 @@ test('customers whose endpoints are slow delay the events of no other one', asyn
   await until(async () => performance.now() - allHangSince > SLOW_MS);
   for (const response of hanging.splice(0)) response.writeHead(204).end();
   await until(waiting, (rows) => rows.length === 0);
-  process.abort();
+  stopping.abort();
   await settle(10);
   await fetch.close();
   await sql(db, 'update webhook_deliveries set due_at = clock_now()');
@@ -113,5 +113,5 @@ test('each customer gets a slot before one gets its second', async () => {
   const first = [earlier[0] ?? '', later[0] ?? ''];
   assert.deepEqual((await claim(2)).sort(), first.sort());
   await releaseEndpoint(db, later[0] ?? '');
-  assert.deepEqual(await claim(1), [later[0]], 'who has none at work comes first');
+  assert.deepEqual(await claim(1), [later[0]], 'the account without a leased endpoint is first');
 });

@@ -21,10 +21,12 @@ const LONG_WAIT_MS = 1000;
  */
 export function createThrottle(isBusy = watchLoop()) {
   const limits = () => (isBusy() ? BUSY : USUAL);
+  /** When the next delivery may begin. */
   let nextMs = 0;
   const waitMs = () => Math.max(0, nextMs - performance.now());
   return {
     atOnce: () => limits().atOnce,
+    /** Waits until the deliveries may begin. */
     async begin(deliveries: number, signal: AbortSignal): Promise<void> {
       const wait = waitMs();
       nextMs = performance.now() + wait + (deliveries * 1000) / limits().perSecond;
@@ -36,13 +38,13 @@ export function createThrottle(isBusy = watchLoop()) {
 
 /** @returns whether the event loop of this process was busy in the last window */
 function watchLoop(): () => boolean {
-  let begun = performance.eventLoopUtilization();
+  let windowStart = performance.eventLoopUtilization();
   let isBusy = false;
   return () => {
-    const { idle, active, utilization } = performance.eventLoopUtilization(begun);
+    const { idle, active, utilization } = performance.eventLoopUtilization(windowStart);
     if (idle + active < WINDOW_MS) return isBusy;
     isBusy = utilization > BUSY_SHARE;
-    begun = performance.eventLoopUtilization();
+    windowStart = performance.eventLoopUtilization();
     return isBusy;
   };
 }
@@ -78,7 +80,7 @@ export function openDeliverySlots() {
       moveLong();
       return { sound: left('sound'), slow: left('slow'), failing: left('failing') };
     },
-    /** @returns a function that frees the slot, whichever it is by then */
+    /** @returns a function that frees the slot, even if the turn has moved to a slow one */
     take({ id, slot }: LeasedEndpoint): () => void {
       taken[slot].set(id, performance.now());
       return () => {

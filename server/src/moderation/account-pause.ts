@@ -33,7 +33,7 @@ export const PAUSE_OF_CALLER = {
   joins: 'left join account_pauses p on p.account_id = caller.account_id',
 } as const;
 
-// What an operator did not decide in time is not the customer's fault.
+// A verdict that is still `review` was not decided in time, which is not the customer's fault.
 const pauseRefused = query<[limit: number, exempt: string[]], { account_id: string }, Transaction>(
   'account_pause_refused',
   `insert into account_pauses as p (account_id, paused_until)

@@ -2,7 +2,7 @@ import type { GuardedPost } from '../outbound/guarded-fetch.ts';
 import type { Task } from '../tasks/task.ts';
 import type { Judgement } from './verdicts.ts';
 
-/** A task to moderate, with links to its files that work for minutes. */
+/** A task to moderate. The links to its files work for minutes only. */
 export interface Question {
   task: Pick<Task, 'id' | 'account_id' | 'request' | 'now_seconds'>;
   accountAgeDays: number;
@@ -21,6 +21,7 @@ export class NoVerdict extends Error {
   }
 }
 
+/** HTTP statuses that refuse this question only. */
 const QUESTION_STATUSES = [400, 413, 415, 422];
 
 /** @throws NoVerdict; OutboundError when no response came */

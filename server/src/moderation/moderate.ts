@@ -66,18 +66,18 @@ export function createModeration(checks: ModerationChecks, deps: ModerationDeps)
         const blocked = { ...judged, submitRetrySeconds, what: 'moderation' } as const;
         return deps.db.transaction((tx) => awaitProvider(tx, task, blocked));
       }
-      return follow(deps, task, known ?? (await keep(deps.db, task, judged)));
+      return applyVerdict(deps, task, known ?? (await recordVerdict(deps.db, task, judged)));
     },
   };
 }
 
-async function keep(db: Database, task: Task, given: Verdict): Promise<Verdict> {
+async function recordVerdict(db: Database, task: Task, given: Verdict): Promise<Verdict> {
   const kept = await keepVerdict(db, task.id, given);
   report('verdict', { verdict: kept.verdict, source: kept.source });
   return kept;
 }
 
-async function follow(
+async function applyVerdict(
   { db, reviewSeconds }: ModerationDeps,
   task: Task,
   { verdict, source, reason }: Verdict,
@@ -86,7 +86,7 @@ async function follow(
     case 'allow':
       return 'admitted';
     case 'deny': {
-      const why = source === 'service' && reason ? ` Reason: ${shown(reason)}.` : '';
+      const why = source === 'service' && reason ? ` Reason: ${publicReason(reason)}.` : '';
       return moveNow(db, task, refusal({ source, reason }, `${DENIED}${why}`));
     }
     case 'review': {
@@ -99,11 +99,12 @@ async function follow(
 
 const MAX_REASON = 200;
 
-/** The reason that the operator's own service gives is for the customer, too. */
-function shown(reason: string): string {
+/** The reason that the operator's own service gives, as the customer reads it. */
+function publicReason(reason: string): string {
   return visibleText(reason.slice(0, MAX_REASON)).replace(/[.\s]+$/, '');
 }
 
+/** The moderating service can't be asked now. */
 type Closed = { by: 'operator' | 'outage'; seconds: number };
 
 /** How long a task waits after a failure that has not closed the service yet. */
@@ -140,26 +141,27 @@ async function askOnce(deps: ModerationDeps, ask: Ask, task: Task): Promise<Judg
   }
 }
 
-/** Failures of the service itself are thrown: they say nothing about the one that moderates. */
+/** Other errors, such as of the database, are thrown: they don't count against the service. */
 async function answerTo(
   { breaker, log }: ModerationDeps,
   ask: Ask,
   question: Question,
 ): Promise<Judgement | Closed> {
   const { id: task } = question.task;
+  // The breaker learns from outcomes of submits, so a verdict counts as an accepted one.
   const observe = (outcome: SubmitOutcome) => breaker.observe(MODERATION, outcome, false);
-  const works: SubmitOutcome = { kind: 'accepted', jobId: task };
+  const success: SubmitOutcome = { kind: 'accepted', jobId: task };
   try {
     const answer = await ask(question);
-    await observe(works);
+    await observe(success);
     return answer;
   } catch (error) {
     if (!(error instanceof NoVerdict || error instanceof OutboundError)) throw error;
     const { message: cause } = error;
     log.warn({ task, cause }, 'a task could not be moderated');
-    // Otherwise one customer could close it for all with requests that it can't read.
+    // Otherwise one customer could close the service for all with requests that it can't read.
     const responds = error instanceof NoVerdict && error.refusesQuestion;
-    await observe(responds ? works : { kind: 'not_sent', cause });
+    await observe(responds ? success : { kind: 'not_sent', cause });
     return { by: 'outage', seconds: RETRY_SECONDS };
   }
 }

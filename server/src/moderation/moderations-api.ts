@@ -28,7 +28,7 @@ export function askModerations(deps: AskDeps): Ask {
     const flags = answers.flatMap((answer) =>
       answer.status === 'fulfilled' && answer.value ? [answer.value] : [],
     );
-    // Also while another part, such as a picture that the service can't read, has no verdict.
+    // One flagged part denies, even if another has no verdict, such as a picture it can't read.
     if (flags.length > 0) {
       return { verdict: 'deny', reason: [...new Set(flags.flat())].join(', ') || null };
     }

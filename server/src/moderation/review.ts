@@ -6,7 +6,7 @@ import { phaseOf, requireTask } from '../tasks/task-listing.ts';
 import { type Move, move, moveNow, postpone, type StepResult } from '../tasks/transitions.ts';
 import { decideVerdict } from './verdicts.ts';
 
-/** The end of a task that is not submitted. @param message what the customer reads */
+/** The move of a task that is refused before its submit. @param message what the customer reads */
 export function refusal(cause: object, message: string): Move {
   const error = {
     code: 'content_refused',
@@ -24,7 +24,7 @@ export async function endReview(
   task: Task,
 ): Promise<StepResult> {
   const seconds = reviewSeconds - task.phase_seconds;
-  if (seconds > 0) return postpone(db, task, { seconds }); // it was woken
+  if (seconds > 0) return postpone(db, task, { seconds }); // it was woken early
   return moveNow(db, task, refusal({ review: 'no decision in time' }, UNDECIDED));
 }
 

@@ -29,6 +29,7 @@ export const readVerdict = queryFirst<[taskId: string], Verdict>(
   `select ${COLUMNS} from moderation_verdicts where task_id = $1`,
 );
 
+// The update changes nothing: with it, `returning` has the earlier verdict.
 const KEEP = namedStatement(
   'verdict_keep',
   `insert into moderation_verdicts (task_id, verdict, source, reason)

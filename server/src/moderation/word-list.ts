@@ -9,7 +9,7 @@ interface Pattern {
   text: string;
 }
 
-/** A word with `*` between its parts; without a last part it has none. */
+/** A word, split at each `*`. `last` is undefined if it has no `*`. */
 interface WordPattern {
   first: string;
   middle: string[];
@@ -17,20 +17,20 @@ interface WordPattern {
 }
 
 export interface WordList {
-  /** By their first word, where it has no `*`. */
+  /** The patterns whose first word has no `*`, by that word. */
   byFirstWord: ReadonlyMap<string, Pattern[]>;
+  /** Each is tried at each word of a prompt. */
   others: readonly Pattern[];
 }
 
 const MAX_PATTERNS = 10_000;
-/** Those whose first word has a `*`: each is tried at each word of a prompt. */
 const MAX_OTHERS = 500;
 const MAX_CHARACTERS = 200;
 const WORDS = /[\p{L}\p{M}\p{N}]+/gu;
 const WORDS_OF_PATTERN = /[\p{L}\p{M}\p{N}*]+/gu;
 
-/** Without case, invisible characters and other forms of the same letter. */
-function plain(text: string): string {
+/** Removes case, invisible characters and variant forms of a letter. */
+function normalize(text: string): string {
   return text
     .normalize('NFKC')
     .replace(/[\p{Cf}\p{DI}]/gu, '')
@@ -70,7 +70,7 @@ function parseLine(text: string, line: number): Pattern | undefined {
   if (pattern.length > MAX_CHARACTERS) refuse(`a pattern has at most ${MAX_CHARACTERS} characters`);
   const strange = /[^\p{L}\p{M}\p{N}* '’.-]/u.exec(pattern)?.[0];
   if (strange !== undefined) refuse(`${JSON.stringify(strange)} means nothing in a pattern`);
-  const texts = plain(pattern).match(WORDS_OF_PATTERN) ?? [];
+  const texts = normalize(pattern).match(WORDS_OF_PATTERN) ?? [];
   if (!texts.some((word) => /[^*]/.test(word))) refuse('a pattern needs a letter or a digit');
   return { verdict, words: texts.map(parseWord), line, text: pattern };
 }
@@ -86,7 +86,7 @@ export function judgeWords(
   { byFirstWord, others }: WordList,
   prompt: string,
 ): Judgement | undefined {
-  const words = plain(prompt).match(WORDS) ?? [];
+  const words = normalize(prompt).match(WORDS) ?? [];
   let found: Pattern | undefined;
   for (let start = 0; start < words.length && found?.verdict !== 'deny'; start += 1) {
     for (const patterns of [byFirstWord.get(words[start] ?? '') ?? [], others]) {

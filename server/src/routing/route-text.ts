@@ -30,15 +30,15 @@ export function parseSteps(text: string, refuse: Refuse): RouteStep[] {
     if (!/^[a-z][a-z0-9-]{0,30}$/.test(connection)) {
       refuse('must be steps with the name of a connection each, separated by ";"');
     }
-    const expected = (bound: string) => refuse(`must have ${bound} for ${connection}`);
-    const known = `only the options ${Object.keys(OPTIONS).join(', ')}`;
+    const refuseOption = (bound: string) => refuse(`must have ${bound} for ${connection}`);
     const names = options.map((option) => option.split('=')[0]);
-    const twice = names.find((name, i) => names.indexOf(name) !== i);
-    if (twice !== undefined) expected(`${twice} once`);
+    const repeated = names.find((name, i) => names.indexOf(name) !== i);
+    if (repeated !== undefined) refuseOption(`${repeated} once`);
     const read = options.map((option) => {
       const [, name = '', value = ''] = /^([^=]*)=?(.*)$/.exec(option) ?? [];
       const readValue = Object.hasOwn(OPTIONS, name) ? OPTIONS[name] : undefined;
-      return readValue ? readValue(value, expected) : expected(known);
+      if (readValue) return readValue(value, refuseOption);
+      return refuseOption(`only the options ${Object.keys(OPTIONS).join(', ')}`);
     });
     return Object.assign({ connection }, ...read);
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { requestOf } from '../../test/requests.ts';
-import { type Chosen, exploring, type Route, type RouteStep, stepsFor } from './route.ts';
+import { type Chosen, explore, type Route, type RouteStep, stepsFor } from './route.ts';
 import { formatSteps, parseSteps } from './route-text.ts';
 
 const REQUEST = requestOf({ prompt: 'a lighthouse at dawn' });
@@ -127,13 +127,13 @@ test('a route by price or time puts the lowest first, those not known last, and 
     ],
   ] as const;
   for (const [choice, known, ...expected] of orders) {
-    const of = ({ connection }: RouteStep) =>
+    const figureOf = ({ connection }: RouteStep) =>
       Object.entries(known).find(([at]) => at === connection)?.[1];
     const costOf = (step: RouteStep) => {
-      const found = of(step);
+      const found = figureOf(step);
       return Array.isArray(found) ? { amount: found[0], currency: found[1] } : undefined;
     };
-    const secondsOf = (step: RouteStep) => of(step);
+    const secondsOf = (step: RouteStep) => figureOf(step);
     const steps = chosen({ choice, steps: LISTED }, {}, { costOf, secondsOf });
     assert.deepEqual(
       reasonsOf(steps),
@@ -158,18 +158,18 @@ test('conditions and canaries hold in a route by price', () => {
 test('one task in 50 begins at another connection than the fastest, each as often', () => {
   const steps = LISTED.slice(0, 3).map((step) => ({ ...step, reason: `time: ${step.connection}` }));
   const explored = (...draws: number[]) =>
-    reasonsOf(exploring(steps, () => draws.shift() ?? assert.fail('one draw too many')));
+    reasonsOf(explore(steps, () => draws.shift() ?? assert.fail('one draw too many')));
   const usual = reasonsOf(steps);
   assert.deepEqual(explored(0.02), usual);
   assert.deepEqual(explored(0.0199, 0.49), ['time: b, explored', 'time: a', 'time: c']);
   assert.deepEqual(explored(0, 0.5), ['time: c, explored', 'time: a', 'time: b']);
   assert.deepEqual(
-    exploring([{ connection: 'only' }], () => 0),
+    explore([{ connection: 'only' }], () => 0),
     [{ connection: 'only' }],
   );
   const canary = [{ connection: 'new', share: 5 }, ...steps];
   assert.equal(
-    exploring(canary, () => 0),
+    explore(canary, () => 0),
     canary,
   );
 });

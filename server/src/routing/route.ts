@@ -8,7 +8,7 @@ export interface RouteStep {
   model_id?: string;
   /** For a route that chooses by weights; 1 if left out. */
   weight?: number;
-  /** A canary: this percentage of tasks begins here, at random; others only as a last resort. */
+  /** A canary: this percentage of tasks begins here, at random. It gets others as a last resort. */
   share?: number;
   modes?: Mode[];
   resolutions?: Resolution[];
@@ -58,43 +58,43 @@ export function stepsFor(
     if (share === undefined || deps.random() * 100 >= share) return [];
     return [{ ...step, reason: `canary: ${share} % at ${connection}` }];
   });
-  return [...canaries, ...arranged(choice, regular, deps)];
+  return [...canaries, ...arrange(choice, regular, deps)];
 }
 
 /** A choice that only a newer program knows counts as `order`. */
-function arranged(choice: Route['choice'], steps: RouteStep[], deps: ChoiceDeps): Chosen[] {
-  if (choice === 'weights') return shuffledByWeight(steps, deps.random);
-  if (choice === 'price') return byPrice(steps, deps);
-  if (choice === 'time') return byTime(steps, deps);
+function arrange(choice: Route['choice'], steps: RouteStep[], deps: ChoiceDeps): Chosen[] {
+  if (choice === 'weights') return shuffleByWeight(steps, deps.random);
+  if (choice === 'price') return rankByPrice(steps, deps);
+  if (choice === 'time') return rankByTime(steps, deps);
   return steps;
 }
 
 /** Amounts are compared in the currency of the first step that has terms. */
-function byPrice(steps: RouteStep[], { costOf }: ChoiceDeps): Chosen[] {
+function rankByPrice(steps: RouteStep[], { costOf }: ChoiceDeps): Chosen[] {
   const currency = steps.map(costOf).find((cost) => cost !== undefined)?.currency;
-  return ranked('price', steps, (step) => {
+  return rank('price', steps, (step) => {
     const cost = costOf(step);
-    const rank = cost?.currency === currency ? cost?.amount : undefined;
-    return { rank, text: cost && `${cost.amount} ${cost.currency.toUpperCase()}` };
+    const figure = cost?.currency === currency ? cost?.amount : undefined;
+    return { figure, text: cost && `${cost.amount} ${cost.currency.toUpperCase()}` };
   });
 }
 
-function byTime(steps: RouteStep[], { secondsOf }: ChoiceDeps): Chosen[] {
-  return ranked('time', steps, (step) => {
-    const rank = secondsOf(step);
-    return { rank, text: rank === undefined ? rank : `p50 ${Math.round(rank)} s` };
+function rankByTime(steps: RouteStep[], { secondsOf }: ChoiceDeps): Chosen[] {
+  return rank('time', steps, (step) => {
+    const figure = secondsOf(step);
+    return { figure, text: figure === undefined ? figure : `p50 ${Math.round(figure)} s` };
   });
 }
 
-/** The lowest rank first. Steps without a rank are last, and those of one rank stay as listed. */
-function ranked(
+/** The lowest figure first. Steps without one are last, and steps with the same stay as listed. */
+function rank(
   choice: Route['choice'],
   steps: RouteStep[],
-  estimateOf: (step: RouteStep) => { rank: number | undefined; text: string | undefined },
+  estimateOf: (step: RouteStep) => { figure: number | undefined; text: string | undefined },
 ): Chosen[] {
   return steps
     .map((step) => ({ step, ...estimateOf(step) }))
-    .sort((a, b) => (a.rank ?? Number.MAX_VALUE) - (b.rank ?? Number.MAX_VALUE))
+    .sort((a, b) => (a.figure ?? Number.MAX_VALUE) - (b.figure ?? Number.MAX_VALUE))
     .map(({ step, text = 'unknown' }) => {
       return { ...step, reason: `${choice}: ${text} at ${step.connection}` };
     });
@@ -104,7 +104,7 @@ function ranked(
 const EXPLORED_SHARE = 1 / 50;
 
 /** Sometimes puts another step before the first one, unless that is a canary. */
-export function exploring(chosen: Chosen[], random: () => number): Chosen[] {
+export function explore(chosen: Chosen[], random: () => number): Chosen[] {
   const [first, ...others] = chosen;
   if (first?.share !== undefined || random() >= EXPLORED_SHARE) return chosen;
   const explored = others[Math.floor(random() * others.length)];
@@ -126,8 +126,11 @@ export function meets(
   );
 }
 
-/** Shuffles steps: of those left, each comes next with a chance in proportion to its weight. */
-function shuffledByWeight(steps: RouteStep[], random: () => number): RouteStep[] {
+/**
+ * Of the steps left, each comes next with a chance in proportion to its weight: each draws an
+ * exponentially distributed time whose rate is its weight, and the earliest is first.
+ */
+function shuffleByWeight(steps: RouteStep[], random: () => number): RouteStep[] {
   return steps
     .map((step) => ({ step, at: -Math.log(1 - random()) / (step.weight ?? 1) }))
     .sort((a, b) => a.at - b.at)

@@ -9,7 +9,7 @@ import type { HostedProvider } from '../providers/provider.ts';
 import {
   CHOICES,
   type Chosen,
-  exploring,
+  explore,
   meets,
   type Route,
   type RouteStep,
@@ -29,9 +29,10 @@ export interface RecentTime {
   seconds: number;
 }
 
-type Kind = Omit<RecentTime, 'seconds'>;
+/** What terms and times are known for: a model at a connection, by resolution. */
+type Offer = Omit<RecentTime, 'seconds'>;
 
-const kindOf = ({ connection, model, resolution }: Kind) =>
+const textOf = ({ connection, model, resolution }: Offer) =>
   [connection, model, resolution].join(' ');
 
 const UNROUTED: Route = { choice: 'order', steps: [] };
@@ -55,22 +56,22 @@ export function createRouting(deps: {
   let terms: ReadonlyMap<string, Terms> = new Map();
   let times: ReadonlyMap<string, RecentTime> = new Map();
   const unknown = new Set<string>();
-  const warnOf = ({ model, choice }: StoredRoute) => {
+  const warnOfNewerChoice = ({ model, choice }: StoredRoute) => {
     if (CHOICES.includes(choice) || unknown.has(`${model} ${choice}`)) return;
     unknown.add(`${model} ${choice}`);
     log.warn({ model, choice }, 'a route has a choice of a newer version: its steps go in order');
   };
-  const chooses = (choice: Route['choice'], among: Iterable<Route>) =>
+  const isUsed = (choice: Route['choice'], among: Iterable<Route>) =>
     [...among].some((route) => route.choice === choice);
   // The terms are read first: a new route by price must not begin without them.
   const refresh = async () => {
     const stored = await listRoutes(db);
-    if (chooses('price', stored)) terms = byKind(await currentTerms(db));
-    stored.forEach(warnOf);
+    if (isUsed('price', stored)) terms = byOffer(await currentTerms(db));
+    stored.forEach(warnOfNewerChoice);
     routes = new Map(stored.map((route) => [route.model, route]));
   };
   const learn = async () => {
-    if (chooses('time', routes.values())) times = byKind(await deps.readTimes());
+    if (isUsed('time', routes.values())) times = byOffer(await deps.readTimes());
   };
   const routeOf = (model: string) => routes.get(model) ?? byDefault;
   const canServe = (request: GenerationRequest) => {
@@ -79,15 +80,15 @@ export function createRouting(deps: {
       return provider !== undefined && (provider.canServe?.(request, modelId) ?? true);
     };
   };
-  const choosing = (request: GenerationRequest) => {
-    const kind = ({ connection }: RouteStep) => kindOf({ ...request, connection });
+  const choiceDeps = (request: GenerationRequest) => {
+    const offerOf = ({ connection }: RouteStep) => textOf({ ...request, connection });
     return {
       canServe: canServe(request),
       costOf(step: RouteStep) {
-        const found = terms.get(kind(step));
+        const found = terms.get(offerOf(step));
         return found && costBy(found, request);
       },
-      secondsOf: (step: RouteStep) => times.get(kind(step))?.seconds,
+      secondsOf: (step: RouteStep) => times.get(offerOf(step))?.seconds,
       random,
     };
   };
@@ -102,13 +103,14 @@ export function createRouting(deps: {
     /** The connections that can make the video, the first to try first. */
     connectionsFor(request: GenerationRequest): Chosen[] {
       const route = routeOf(request.model);
-      const chosen = stepsFor(route, request, choosing(request));
-      return route.choice === 'time' ? exploring(chosen, random) : chosen;
+      const chosen = stepsFor(route, request, choiceDeps(request));
+      return route.choice === 'time' ? explore(chosen, random) : chosen;
     },
     /** The same in the order of the steps: nothing is drawn, and canaries are a last resort. */
     usualConnectionsFor(request: GenerationRequest): string[] {
       const inOrder: Route = { ...routeOf(request.model), choice: 'order' };
-      const steps = stepsFor(inOrder, request, { ...choosing(request), random: () => 1 });
+      const noCanary = { ...choiceDeps(request), random: () => 1 };
+      const steps = stepsFor(inOrder, request, noCanary);
       return steps.map(({ connection }) => connection);
     },
     /**
@@ -120,7 +122,7 @@ export function createRouting(deps: {
       const regular = steps.filter(
         ({ connection, share }) => share === undefined && !tried.includes(connection),
       );
-      return stepsFor({ choice, steps: regular }, request, choosing(request))[0];
+      return stepsFor({ choice, steps: regular }, request, choiceDeps(request))[0];
     },
     /** Whether a job of the model that failed is tried once at the next connection. */
     retriesFailed: (model: string): boolean => routes.get(model)?.retry_failed ?? false,
@@ -138,6 +140,6 @@ export function createRouting(deps: {
   };
 }
 
-function byKind<Row extends Kind>(rows: Row[]): ReadonlyMap<string, Row> {
-  return new Map(rows.map((row) => [kindOf(row), row]));
+function byOffer<Row extends Offer>(rows: Row[]): ReadonlyMap<string, Row> {
+  return new Map(rows.map((row) => [textOf(row), row]));
 }

@@ -20,7 +20,7 @@ export const listRoutes = query<[], StoredRoute>(
   'select model, choice, steps, retry_failed, changed_at from routes order by model',
 );
 
-/** The models whose routes name the connection. Their tasks may wait at another step. */
+/** The models whose routes name the connection: their tasks may wait for it at another step. */
 export const modelsThrough = queryColumn<[connection: string], string>(
   'routes_through',
   `select model from routes where steps @> jsonb_build_array(jsonb_build_object('connection', $1::text))`,

@@ -18,7 +18,7 @@ export interface Terms {
   from: Date;
 }
 
-/** SQL for `order by … limit 1`: of the terms that began before a job, the newest apply. */
+/** SQL for `order by … limit 1`: the newest terms that began before a job apply to it. */
 export const NEWEST_TERMS = 'holds_from desc, id desc';
 
 const COLUMNS = `id, connection, model, resolution, per, trim_scale(price)::text as price,
@@ -66,16 +66,16 @@ const SAVE = namedStatement(
        :currency::text as currency, coalesce(:from::timestamptz, clock_now()) as holds_from),
    judged as (
      select case
-         when (held.per, held.price, held.reference_price, held.currency)
+         when (earlier.per, earlier.price, earlier.reference_price, earlier.currency)
            is not distinct from (wanted.per, wanted.price, wanted.reference_price, wanted.currency)
            then 'unchanged'
-         when held.price is not null and :from::timestamptz < clock_now() then 'too_early'
+         when earlier.price is not null and :from::timestamptz < clock_now() then 'too_early'
          else 'set' end as verdict
      from wanted left join lateral (
        select t.per, t.price, t.reference_price, t.currency from terms t
        where t.connection = wanted.connection and t.model = wanted.model
          and t.resolution = wanted.resolution and t.holds_from <= wanted.holds_from
-       order by ${NEWEST_TERMS} limit 1) held on true),
+       order by ${NEWEST_TERMS} limit 1) earlier on true),
    added as (
      insert into terms
        (connection, model, resolution, per, price, reference_price, currency, holds_from)
@@ -87,7 +87,7 @@ const SAVE = namedStatement(
 /**
  * Adds terms to the earlier ones, which are kept. A known cost never changes: new terms may begin
  * in the past only where none applied.
- * @returns `too_early`: others held at the past date, so nothing was added
+ * @returns `too_early`: others applied at the past date, so nothing was added
  */
 export async function saveTerms(
   tx: Transaction,

@@ -14,7 +14,7 @@ export type DenyList = BlockList;
 
 export type PortRanges = readonly (readonly [first: number, last: number])[];
 
-/** Which hosts may be reached: public ones, and those on the allow list in any network, on that port. */
+/** Which hosts may be reached: public ones, and any `host:port` on the allow list. */
 export interface HostRules {
   allow: AllowList;
   /** Public networks that count as not public; none when not given. */
@@ -152,8 +152,8 @@ export function isAllowed(url: URL, { allow }: HostRules): boolean {
 
 /** Plain http exposes what is sent, except to loopback; hosts on the list are the operator's risk. */
 export function mayGetSecrets(address: string, hosts: HostRules): boolean {
-  const isPrivate = address.startsWith('https:') || isLoopback(address);
-  return isPrivate || isAllowed(new URL(address), hosts);
+  const isConfidential = address.startsWith('https:') || isLoopback(address);
+  return isConfidential || isAllowed(new URL(address), hosts);
 }
 
 export function isLoopback(address: string): boolean {

@@ -9,8 +9,8 @@ let downloads = 0;
 const { host, open } = await openDownloads();
 const guardedFetch = open();
 
-/** Downloads the bytes with these headers. @returns whether all of them were taken for whole */
-async function isTaken(headers: Record<string, string>, bytes = BYTES, comparesDigest = true) {
+/** Downloads the bytes with these headers. @returns whether the body was accepted as whole */
+async function isAccepted(headers: Record<string, string>, bytes = BYTES, comparesDigest = true) {
   downloads += 1;
   const url = host.serve(`/${downloads}`, { kind: 'bytes', bytes, headers });
   try {
@@ -48,13 +48,13 @@ const HEADERS: Array<(bytes: Uint8Array) => Record<string, string>> = [
   }),
 ];
 
-test('a body is taken with the digest of its bytes, and not with that of other bytes', async () => {
+test('a body is accepted with the digest of its bytes, and not with that of other bytes', async () => {
   const other = Buffer.concat([BYTES.subarray(1), Buffer.from('x')]);
   for (const headers of HEADERS) {
     const [name = ''] = Object.keys(headers(BYTES));
-    assert.equal(await isTaken(headers(BYTES)), true, name);
-    assert.equal(await isTaken(headers(other)), false, name);
-    assert.equal(await isTaken(headers(other), BYTES, false), true, 'not compared');
+    assert.equal(await isAccepted(headers(BYTES)), true, name);
+    assert.equal(await isAccepted(headers(other)), false, name);
+    assert.equal(await isAccepted(headers(other), BYTES, false), true, 'not compared');
   }
 });
 
@@ -78,18 +78,18 @@ test('a header that gives no digest of this body is ignored', async () => {
     { 'x-goog-hash': 'crc32c=n03x6A==' },
   ];
   for (const headers of ignored) {
-    assert.equal(await isTaken(headers), true, JSON.stringify(headers));
+    assert.equal(await isAccepted(headers), true, JSON.stringify(headers));
   }
 });
 
 test('the digest of an encoded body is not compared with the decoded one', async () => {
   const sent = gzipSync(BYTES);
   const headers = { 'content-encoding': 'gzip', 'content-md5': base64('md5', sent) };
-  assert.equal(await isTaken(headers, sent), true);
+  assert.equal(await isAccepted(headers, sent), true);
 });
 
 test('of several digests, the preferred one counts', async () => {
   const wrong = { 'content-md5': base64('md5', Buffer.from('other')) };
   const right = { 'repr-digest': `sha-256=:${base64('sha256', BYTES)}:` };
-  assert.equal(await isTaken({ ...wrong, ...right }), true);
+  assert.equal(await isAccepted({ ...wrong, ...right }), true);
 });

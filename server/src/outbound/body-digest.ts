@@ -70,40 +70,40 @@ function openHash(algorithm: Algorithm) {
 function digestsIn(headers: IncomingHttpHeaders): Digest[] {
   const headerOf = (name: string) => [headers[name] ?? []].flat().join(',');
   const all = [
-    ...structured(headerOf('repr-digest')),
-    ...structured(headerOf('content-digest')),
-    ...named(headerOf('digest')),
-    ...digest('md5', headerOf('content-md5')),
+    ...parseStructured(headerOf('repr-digest')),
+    ...parseStructured(headerOf('content-digest')),
+    ...parseLegacy(headerOf('digest')),
+    ...parseDigest('md5', headerOf('content-md5')),
   ];
   // A composite checksum is made from the checksums of parts, not from the whole object.
   if (headerOf('x-amz-checksum-type').toUpperCase() !== 'COMPOSITE') {
-    all.push(...digest('sha-256', headerOf('x-amz-checksum-sha256')));
-    all.push(...digest('crc32', headerOf('x-amz-checksum-crc32')));
+    all.push(...parseDigest('sha-256', headerOf('x-amz-checksum-sha256')));
+    all.push(...parseDigest('crc32', headerOf('x-amz-checksum-crc32')));
   }
   // The digest is of the stored object, which the store may decode when serving it.
   const isServedAsStored = /^(identity)?$/i.test(headerOf('x-goog-stored-content-encoding'));
-  if (isServedAsStored) all.push(...named(headerOf('x-goog-hash')));
+  if (isServedAsStored) all.push(...parseLegacy(headerOf('x-goog-hash')));
   return all;
 }
 
 /** A dictionary of byte sequences (RFC 8941), such as `sha-256=:BASE64:, sha-512=:BASE64:`. */
-function structured(header: string): Digest[] {
+function parseStructured(header: string): Digest[] {
   return header.split(',').flatMap((member) => {
     const [, name = '', value = ''] = /^\s*([a-z0-9-]+)=:([^:]*):/.exec(member) ?? [];
-    return digest(name, value);
+    return parseDigest(name, value);
   });
 }
 
 /** The older format, with names in upper or lower case: `SHA-256=BASE64,md5=BASE64`. */
-function named(header: string): Digest[] {
+function parseLegacy(header: string): Digest[] {
   return header.split(',').flatMap((member) => {
     const [, name = '', value = ''] = /^\s*([a-z0-9-]+)=(.*)$/i.exec(member) ?? [];
-    return digest(name.toLowerCase(), value.trim());
+    return parseDigest(name.toLowerCase(), value.trim());
   });
 }
 
 /** Empty for an unknown algorithm, or a value that can't be its digest. */
-function digest(name: string, text: string): Digest[] {
+function parseDigest(name: string, text: string): Digest[] {
   const algorithm = ALGORITHMS.find((known) => known === name);
   const value = Buffer.from(text, 'base64');
   const isDigest = algorithm && value.length === BYTES[algorithm];

@@ -6,7 +6,7 @@ import { afterEach, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
 import { TEST_CA_FILE } from '../../test/tls/certificates.ts';
-import { type Call, type CallOnce, type CallOutcome, callOnce, createPooledCalls } from './call.ts';
+import { type Call, type CallOutcome, callOnce, createPooledCalls, type MakeCall } from './call.ts';
 
 const BODY = JSON.stringify({ prompt: 'a lighthouse' });
 const hosts: Host[] = [];
@@ -278,7 +278,7 @@ test('a body that fails is an unknown outcome', async () => {
   assert.ok(outcome.kind === 'unknown' && outcome.cause.includes('the disk is gone'));
 });
 
-function get(call: CallOnce, url: string, timeoutSeconds = 5) {
+function get(call: MakeCall, url: string, timeoutSeconds = 5) {
   return call({ url, method: 'GET', headers: {}, timeoutSeconds, maxResponseBytes: 100 });
 }
 

@@ -40,7 +40,8 @@ export type CallOutcome =
   | { kind: 'not_sent'; cause: string }
   | { kind: 'unknown'; cause: string; bytesSent?: number | undefined };
 
-export type CallOnce = (call: Call) => Promise<CallOutcome>;
+/** Makes a call: {@link callOnce}, or one of {@link createPooledCalls}. */
+export type MakeCall = (call: Call) => Promise<CallOutcome>;
 
 /** HTTP/1.1, without undici's own timeouts after the connect. */
 export const CLIENT_OPTIONS = {
@@ -149,7 +150,7 @@ async function send(socket: Socket, url: URL, call: Call, signal: AbortSignal) {
  * been idle. Other differences from callOnce: the deadline includes connecting, a failure to
  * connect is `unknown`, and `mayStillSend` and `ca` are ignored.
  */
-export function createPooledCalls(): CallOnce {
+export function createPooledCalls(): MakeCall {
   const agent = openAgent(); // never closed: its idle connections end, and keep no process alive
   return async (call) => {
     const url = httpUrl(call);

@@ -54,7 +54,7 @@ export async function startDownload(
     const { budget } = options;
     const body = openBody(response, budget);
     const digest = options.comparesDigest ? checkDigest(response.headers) : undefined;
-    return countedChunks(body, { budget, session, pace: rules.pace, digest });
+    return countChunks(body, { budget, session, pace: rules.pace, digest });
   } catch (failure) {
     const error = session.failureOf(failure);
     await session.end();
@@ -137,7 +137,7 @@ interface Counting {
 }
 
 /** Yields a body's chunks as they arrive and counts them. Ends the session when iteration ends. */
-async function* countedChunks(
+async function* countChunks(
   body: Readable,
   { budget, session, pace, digest }: Counting,
 ): AsyncGenerator<Uint8Array, void, undefined> {

@@ -126,11 +126,11 @@ export function createLookupTurns(limits: LookupLimits = LIMITS) {
   const accountTurns = createFairSemaphore(limits.overall, limits.perAccount);
   return {
     /**
-     * @param customer whose limits apply; undefined: only the overall limit applies
+     * @param customer whose limits apply; undefined: no customer chose the name, and only the
+     *   overall limit applies
      * @throws the signal's reason when it aborts before `work` has started
      */
     run<T>(customer: LookupCustomer | undefined, signal: AbortSignal, work: () => Promise<T>) {
-      // A name that no customer chose counts by itself, so only the overall limit applies.
       if (customer === undefined) return accountTurns.run(crypto.randomUUID(), signal, work);
       const { accountId, taskId } = customer;
       return requestTurns.run(taskId, signal, () => accountTurns.run(accountId, signal, work));

@@ -15,7 +15,7 @@ export function createIdleConnections() {
   return {
     /** The connection with this key that became idle last. */
     take(key: string): Client | undefined {
-      const client = [...idle].findLast(([, its]) => its === key)?.[0];
+      const client = [...idle].findLast(([, keptKey]) => keptKey === key)?.[0];
       if (client) idle.delete(client);
       return client;
     },

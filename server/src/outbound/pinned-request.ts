@@ -162,14 +162,14 @@ function connectTo({ origin }: URL, addresses: LookupAddress[], rules: RequestRu
     keepAliveMaxTimeout: IDLE_MS,
     connect: {
       ca: rules.ca,
-      lookup: pinned(addresses),
+      lookup: pinnedLookup(addresses),
       autoSelectFamily: true,
       rejectUnauthorized: true, // also if NODE_TLS_REJECT_UNAUTHORIZED is 0
     },
   });
 }
 
-function pinned(addresses: LookupAddress[]): LookupFunction {
+function pinnedLookup(addresses: LookupAddress[]): LookupFunction {
   return (_host, options, callback) => {
     const [first] = addresses;
     if (options.all || first === undefined) callback(null, addresses);

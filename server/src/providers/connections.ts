@@ -60,12 +60,12 @@ export async function withVariablesOf<Result>(
   try {
     return await work();
   } catch (error) {
-    throw renamed(connection, error);
+    throw renameVariables(connection, error);
   }
 }
 
 /** A UsageError about `KIND_API_KEY` becomes one about `NAME_API_KEY`. */
-export function renamed({ name, kind }: ProviderConnection, error: unknown): unknown {
+export function renameVariables({ name, kind }: ProviderConnection, error: unknown): unknown {
   if (!(error instanceof UsageError) || name === kind) return error;
   const message = error.message.replaceAll(new RegExp(`\\b${prefixOf(kind)}`, 'g'), prefixOf(name));
   return new UsageError(message, { cause: error });

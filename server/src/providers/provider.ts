@@ -156,6 +156,7 @@ export interface Capabilities {
  * accepted.
  */
 export interface Provider {
+  /** The name of the connection. */
   readonly name: string;
   /**
    * A digest, without secrets, of the account, address and settings that finds depend on. If it

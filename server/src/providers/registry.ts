@@ -12,7 +12,7 @@ import {
   type ProviderConnection,
   prefixOf,
   readConnections,
-  renamed,
+  renameVariables,
   withVariablesOf,
 } from './connections.ts';
 import type { AdapterDeps, NeededVariable, ProviderDefinition } from './definition.ts';
@@ -197,7 +197,7 @@ function configureConnection(env: Environment, connection: ProviderConnection) {
   try {
     return REGISTRY.find(({ name }) => name === connection.kind)?.configure(env, connection);
   } catch (error) {
-    throw renamed(connection, error);
+    throw renameVariables(connection, error);
   }
 }
 

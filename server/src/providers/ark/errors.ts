@@ -2,9 +2,9 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import {
   CONTENT_FAULT,
+  createRefusalReader,
   type Meaning,
   type RequestFault,
-  refusals,
   truncate,
 } from '../kit/outcomes.ts';
 import type { JsonResponse } from '../kit/remote.ts';
@@ -81,7 +81,7 @@ export function arkCauseOf({ status, body }: JsonResponse): string {
   return truncate(`HTTP ${status} ${error ? arkCause(error) : "not in Ark's format"}`);
 }
 
-export const refusedSubmit = refusals({
+export const refusedSubmit = createRefusalReader({
   errorIn: arkErrorIn,
   causeOf: arkCauseOf,
   meaningOf: arkMeaning,

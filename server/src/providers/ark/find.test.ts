@@ -15,7 +15,7 @@ const attempt: FindJobInput = {
   takenJobIds: async () => new Set(),
 };
 
-/** A task that could be the attempt's. */
+/** A job, which Ark calls a task, that could be the attempt's. */
 function row(id: string, changes: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     id,
@@ -57,68 +57,63 @@ const pages = (list: Page[]) => (_: string, call: number) => list[call - 1] ?? p
 const found = (jobId: string, by: string) => ({ kind: 'found', jobId, by });
 const ABSENT = { kind: 'absent', proof: 'weak' };
 const UNMARKED = { isMarking: false };
-const twin = { safety_identifier: jobSpec.attemptId };
-const another = { safety_identifier: 'att_another', ratio: '16:9' };
+const marked = { safety_identifier: jobSpec.attemptId };
+const markedForAnother = { safety_identifier: 'att_another', ratio: '16:9' };
 const foreign = { safety_identifier: 'an id of another service' };
 const endless = (...items: unknown[]) => Array(500).fill({ items, total: 1_000_000 });
-const MALFORMED_ID = row('../x', twin);
+const MALFORMED_ID = row('../x', marked);
 
 const CASES: [title: string, list: Page[], outcome: object, changes?: object][] = [
-  ['a mark counts, beside a similar task', [page(row('a'), row('b', twin))], found('b', 'mark')],
+  ['a mark counts, beside a similar job', [page(row('a'), row('b', marked))], found('b', 'mark')],
   [
-    'a mark counts in an unlike task',
-    [page(row('a', another), row('b', { ...twin, ratio: '16:9' }))],
+    'a mark counts in an unlike job',
+    [page(row('a', markedForAnother), row('b', { ...marked, ratio: '16:9' }))],
     found('b', 'mark'),
   ],
   [
-    'if the list shows marks, an unmarked task is not ours',
-    [page(row('a'), row('b', another))],
+    'if the list shows marks, an unmarked job is not ours',
+    [page(row('a'), row('b', markedForAnother))],
     ABSENT,
   ],
   [
     'also if the mark is on the last page',
     [
       { items: [row('a')], total: 2 },
-      { items: [row('b', another)], total: 2 },
+      { items: [row('b', markedForAnother)], total: 2 },
     ],
     ABSENT,
   ],
   [
-    'if the list shows no marks, a single similar task is found',
+    'if the list shows no marks, a single similar job is found',
     [page(row('a'), row('b', foreign), row('c', { duration: 5 }))],
     found('a', 'likeness'),
   ],
   [
-    'two similar tasks are ambiguous',
+    'two similar jobs are ambiguous',
     [page(row('a'), row('b'))],
     { kind: 'ambiguous', jobIds: ['a', 'b'] },
   ],
   [
-    'two tasks with the mark are ambiguous',
-    [page(row('a', twin), row('b', twin))],
+    'two jobs with the mark are ambiguous',
+    [page(row('a', marked), row('b', marked))],
     { kind: 'ambiguous', jobIds: ['a', 'b'] },
   ],
   [
     'an attempt that was sent before marking was switched off is found by its mark',
-    [page(row('a'), row('b', twin))],
+    [page(row('a'), row('b', marked))],
     found('b', 'mark'),
     UNMARKED,
   ],
+  ['in a list that is too long, a similar job does not count', endless(row('a')), ABSENT, UNMARKED],
+  ['in a list that is too long, the mark counts', endless(row('a', marked)), found('a', 'mark')],
   [
-    'in a list that is too long, a similar task does not count',
-    endless(row('a')),
-    ABSENT,
-    UNMARKED,
-  ],
-  ['in a list that is too long, the mark counts', endless(row('a', twin)), found('a', 'mark')],
-  [
-    'a row that is no task, or has a malformed id, is skipped',
-    [page(null, { id: 7 }, 'x', MALFORMED_ID, row('a', twin))],
+    'a row that is no job, or has a malformed id, is skipped',
+    [page(null, { id: 7 }, 'x', MALFORMED_ID, row('a', marked))],
     found('a', 'mark'),
   ],
 ];
 
-test('an attempt finds the task with its mark, or else the only one like it', async () => {
+test('an attempt finds the job with its mark, or else the only one like it', async () => {
   for (const [title, list, outcome, changes] of CASES) {
     assert.deepEqual(await listing(pages(list), changes).find(attempt), outcome, title);
   }
@@ -127,7 +122,7 @@ test('an attempt finds the task with its mark, or else the only one like it', as
   assert.deepEqual(await beside.find(taken), found('b', 'likeness'));
 });
 
-test('without marks, each field that Ark echoes can rule a task out', async () => {
+test('without marks, each field that Ark echoes can rule a job out', async () => {
   const others: Record<string, unknown>[] = [
     { model: BYTEPLUS_MODELS['video-2.0'] },
     { resolution: '720p' },
@@ -150,7 +145,7 @@ test('without marks, each field that Ark echoes can rule a task out', async () =
   }
 });
 
-test('an endpoint id filters the list and is not compared with the models of the tasks', async () => {
+test('an endpoint id filters the list and is not compared with the models of the jobs', async () => {
   const models = { ...BYTEPLUS_MODELS, 'video-2.0-fast': 'ep-2026-abc' };
   const { find, queries } = listing(() => page(row('a')), { models });
   assert.equal((await find(attempt)).kind, 'found');
@@ -186,7 +181,7 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-const another50 = Array.from({ length: 50 }, () => ({ ...attempt, jobSpec: newJobSpec() }));
+const fiftyAttempts = Array.from({ length: 50 }, () => ({ ...attempt, jobSpec: newJobSpec() }));
 
 test('finds share a scan; those that come during it share the next, from its start; a failure fails its finds', async () => {
   const responses: PromiseWithResolvers<Page>[] = [];
@@ -195,15 +190,15 @@ test('finds share a scan; those that come during it share the next, from its sta
     responses.push(response);
     return response.promise;
   });
-  const early = another50.map((one) => find(one).catch(({ message }) => message));
+  const early = fiftyAttempts.map((one) => find(one).catch(({ message }) => message));
   await settle();
-  const late = [find(attempt), ...another50.map(find)];
+  const late = [find(attempt), ...fiftyAttempts.map(find)];
   await settle();
   assert.equal(responses.length, 1, 'the next scan waits for this one');
   responses[0]?.reject(new Error('the list failed'));
   assert.deepEqual(new Set(await Promise.all(early)), new Set(['the list failed']));
   await settle();
-  responses[1]?.resolve(page(row('a', twin)));
+  responses[1]?.resolve(page(row('a', marked)));
   const [own, ...others] = await Promise.all(late);
   assert.deepEqual(own, found('a', 'mark'));
   assert.ok(others.every(({ kind }) => kind === 'absent'));

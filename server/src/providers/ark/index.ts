@@ -1,5 +1,5 @@
 import type { ProviderDefinition } from '../definition.ts';
-import { modelIdOf, withoutModel } from '../kit/configured-models.ts';
+import { modelIdOf, rejectModel } from '../kit/configured-models.ts';
 import { jobIdIn } from '../kit/job-id.ts';
 import { openOutputAt } from '../kit/open-output.ts';
 import { forged, identityOf, openApi, parseJson, type RemoteDeps } from '../kit/remote.ts';
@@ -51,7 +51,7 @@ export function createArk(settings: ArkSettings, deps: RemoteDeps): Adapter {
     canServe: ({ model }, providerModel) =>
       modelIdOf(models, { model, providerModel }) !== undefined,
     async submit(jobSpec, mayStillSend) {
-      if (modelIdOf(models, jobSpec) === undefined) return withoutModel('ModelArk', jobSpec);
+      if (modelIdOf(models, jobSpec) === undefined) return rejectModel('ModelArk', jobSpec);
       const json = createBody(jobSpec, models, markAttempts ? jobSpec.attemptId : null);
       // The id is for tracing: Ark does not deduplicate by it.
       const headers = { 'x-client-request-id': jobSpec.attemptId };

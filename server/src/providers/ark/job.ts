@@ -36,9 +36,9 @@ export async function readArkJob(api: Api, url: string, jobId: string): Promise<
 }
 
 /**
- * Cancels a job that waits in Ark's queue. A DELETE refuses a running job, and deletes the record
- * of an ended one with its video. So it is sent only if the job was queued a moment ago: a
- * video takes far longer than the call may take.
+ * Cancels a job that waits in Ark's queue. Ark refuses to DELETE a running job, but deletes an ended
+ * one with its video. So the DELETE is sent only if the job was queued a moment ago: making a video
+ * takes far longer than the call.
  * Source: the delete page of the API reference.
  */
 export async function cancelArkJob(api: Api, url: string, jobId: string): Promise<CancelOutcome> {
@@ -95,21 +95,21 @@ function statusOf(job: ArkJob): JobStatus {
     }
     case 'failed': {
       const isContent = job.error && arkMeaning(job.error, 200) === CONTENT_FAULT;
-      if (isContent) return ended(job, CONTENT_FAULT);
+      if (isContent) return failureOf(job, CONTENT_FAULT);
       const isProviderFault = PROVIDER_FAULT.test(job.error?.code ?? '');
-      return { ...ended(job, FAILED), isProviderFault };
+      return { ...failureOf(job, FAILED), isProviderFault };
     }
     case 'expired':
-      return ended(job, EXPIRED);
+      return failureOf(job, EXPIRED);
     case 'cancelled':
     case 'canceled':
-      return ended(job, CANCELLED);
+      return failureOf(job, CANCELLED);
     default:
       return { kind: 'working' };
   }
 }
 
-function ended({ status, error }: ArkJob, fault: JobFault): JobFailure {
+function failureOf({ status, error }: ArkJob, fault: JobFault): JobFailure {
   const cause = error ? arkCause(error) : `status ${status}`;
   return { kind: 'failed', ...fault, cause, billed: false };
 }

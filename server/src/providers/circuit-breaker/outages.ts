@@ -24,8 +24,10 @@ const MAX_ANNOUNCED_SECONDS = 300; // with a Retry-After
 
 /** The recorded state of a provider. Seconds are counted from now. */
 export interface Outage {
+  /** In a row. */
   failures: number;
   seconds_since_failure: number;
+  /** How often it was closed since a submit got through. */
   closings: number;
   /** 0 or less: the time is over, and no submit got through yet. null: not closed. */
   closed_seconds: number | null;
@@ -67,7 +69,7 @@ function isOver(column: string, maxSeconds: number): string {
 const CLOSED_IS_OVER = `closed_until is not null
      and ${isOver('closed_until', MAX_ANNOUNCED_SECONDS)}`;
 
-/** SQL: seconds until the time of an outage is over; 0: it is over; null: not closed. */
+/** SQL: for how many seconds a provider is still closed; 0: that time is over; null: not closed. */
 const CLOSED_SECONDS = `case when ${CLOSED_IS_OVER} then 0
      else extract(epoch from closed_until - clock_now()) end::float8`;
 
@@ -171,12 +173,12 @@ export async function secondsUntilFirstTrial(db: Queryable, names: string[]): Pr
 
 const OF_PROVIDER = availabilitySql('$1');
 
-export const readAvailability = firstRow<Availability>(
+export const readAvailability = queryOneRow<Availability>(
   'outage_of_create',
   `select ${OF_PROVIDER.columns} from (values (1)) one (row) ${OF_PROVIDER.joins}`,
 );
 
-function firstRow<Row extends object>(name: string, text: string) {
+function queryOneRow<Row extends object>(name: string, text: string) {
   const read = queryFirst<[provider: string], Row>(name, text);
   return async (db: Queryable, provider: string): Promise<Row> => {
     const row = await read(db, provider);
@@ -218,22 +220,22 @@ export const allowNextCreate = command<[provider: string]>(
 const PROBE_SECONDS = 60;
 
 /** Reads the state for a submit. After an outage, one submit at a time becomes the probe. */
-export const enterProvider = firstRow<EntryState>(
+export const enterProvider = queryOneRow<EntryState>(
   'provider_enter',
   `with probe as (
      update provider_outages set probe_until = clock_now() + interval '${PROBE_SECONDS} seconds'
      where provider = $1 and ${CLOSED_IS_OVER} and ${isOver('probe_until', PROBE_SECONDS)}
        and not exists (select from pauses where subject = $1)
-     returning probe_until::text as mark)
+     returning probe_until::text as id)
    select exists (select from pauses where subject = $1) as paused,
      (select ${CLOSED_SECONDS} from provider_outages where provider = $1) as closed_seconds,
-     (select mark from probe) as probe`,
+     (select id from probe) as probe`,
 );
 
 interface EntryState {
   paused: boolean;
   closed_seconds: number | null;
-  /** Set if this submit is the probe. */
+  /** Set if this submit is the probe: its `probe_until`, for {@link endProbe}. */
   probe: string | null;
 }
 

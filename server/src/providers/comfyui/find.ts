@@ -16,12 +16,12 @@ export async function findPrompt(
   if (status.kind !== 'missing') return { kind: 'found', jobId, by: 'mark' };
   // The age is read after the job: if the memory is old now, it was not lost before that read.
   const attemptAgeSeconds = (now() - attempt.sentBetween.from) / 1000;
-  const isOlder = (await memoryAgeSeconds(server)) > attemptAgeSeconds + CLOCK_SECONDS;
+  const isOlder = (await memoryAgeSeconds(server)) > attemptAgeSeconds + CLOCK_SKEW_SECONDS;
   return { kind: 'absent', proof: isOlder ? 'strong' : 'weak' };
 }
 
 /** Allows for clocks that differ, and for the whole seconds of the Date header. */
-const CLOCK_SECONDS = 60;
+const CLOCK_SKEW_SECONDS = 60;
 
 const JobListSchema = Type.Object({
   jobs: Type.Array(Type.Object({ create_time: Type.Optional(Type.Number()) })),

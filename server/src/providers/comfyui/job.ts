@@ -42,19 +42,19 @@ export function statusOfJob(body: unknown, id: string): JobStatus | undefined {
   switch (body.status) {
     case 'completed': {
       const output = videoAmong(body.outputs, id);
-      return output ? { kind: 'succeeded', output } : failed('the workflow saved no video');
+      return output ? { kind: 'succeeded', output } : failureOf('the workflow saved no video');
     }
     case 'failed':
-      return failed(causeOf(body.execution_error));
+      return failureOf(causeOf(body.execution_error));
     case 'cancelled':
-      return failed('interrupted at the server');
+      return failureOf('interrupted at the server');
     default:
       return { kind: 'working' };
   }
 }
 
 /** Not billed: the server is the operator's own. */
-function failed(cause: string): JobStatus {
+function failureOf(cause: string): JobStatus {
   const message = 'The provider could not make this video.';
   return { kind: 'failed', code: 'provider_failed', message, cause, billed: false };
 }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { refusals, rejected, truncate } from '../kit/outcomes.ts';
+import { createRefusalReader, rejected, truncate } from '../kit/outcomes.ts';
 import { ServerError } from '../kit/remote.ts';
 import type { JobSpec, ProviderInput, SubmitOutcome } from '../provider.ts';
 import { readPrompt } from './job.ts';
@@ -62,7 +62,7 @@ export async function submitPrompt(
     const { kind } = await readPrompt(deps.server, jobId);
     if (kind !== 'missing') return { kind: 'accepted', jobId };
   } catch (error) {
-    return notPosted(error);
+    return outcomeOfFailure(error);
   }
   const { api, baseUrl } = deps.server;
   const json = { prompt: graph, prompt_id: jobId };
@@ -89,11 +89,11 @@ async function fillIn(
   return fillWorkflow(workflow, values);
 }
 
-function notPosted(error: unknown): SubmitOutcome {
+function outcomeOfFailure(error: unknown): SubmitOutcome {
   const cause = error instanceof Error ? error.message : String(error);
   const status = error instanceof ServerError ? error.status : undefined;
-  const isOperators = status !== undefined && OPERATOR_STATUSES.has(status);
-  return isOperators ? rejected('operator', cause) : { kind: 'not_sent', cause };
+  const isOperatorFault = status !== undefined && OPERATOR_STATUSES.has(status);
+  return isOperatorFault ? rejected('operator', cause) : { kind: 'not_sent', cause };
 }
 
 /** A 400 in ComfyUI's format; `node_errors` names the inputs that a node refused. */
@@ -110,7 +110,7 @@ const RefusalSchema = Type.Object({
  * A refused graph is the operator's fault, because the client did not write it: a node or a model
  * is not installed, or a value is out of a node's range.
  */
-const refusal = refusals({
+const refusal = createRefusalReader({
   errorIn(body, status) {
     if (status === 400) return Value.Check(RefusalSchema, body) ? body : undefined;
     return status === 429 || OPERATOR_STATUSES.has(status) ? {} : undefined;

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import {
   CONTENT_FAULT,
+  createRefusalReader,
   EXPIRED,
   FAILED,
   type JobFailure,
@@ -9,7 +10,6 @@ import {
   MEDIA_FAULT,
   meaningOfStatus,
   type RequestFault,
-  refusals,
   truncate,
 } from '../kit/outcomes.ts';
 import type { JsonResponse } from '../kit/remote.ts';
@@ -65,7 +65,7 @@ const REQUEST_FAULTS: Record<string, RequestFault> = {
   video_duration_too_short: MEDIA_FAULT,
 };
 
-export const falRefusal = refusals({
+export const falRefusal = createRefusalReader({
   errorIn: falErrorIn,
   causeOf: falCause,
   meaningOf(error, status) {

@@ -1,6 +1,6 @@
 import { UsageError } from '../../kernel/errors.ts';
 import type { ProviderDefinition } from '../definition.ts';
-import { modelIdOf, modelVariables, withoutModel } from '../kit/configured-models.ts';
+import { modelIdOf, modelVariables, rejectModel } from '../kit/configured-models.ts';
 import { openOutputAt } from '../kit/open-output.ts';
 import { identityOf, openApi, type RemoteDeps } from '../kit/remote.ts';
 import type { Adapter, Capabilities, JobSpec, SubmitOutcome } from '../provider.ts';
@@ -95,7 +95,7 @@ async function submitToFal(
   jobSpec: JobSpec,
   mayStillSend: () => boolean,
 ): Promise<SubmitOutcome> {
-  if (modelIdOf(models, jobSpec) === undefined) return withoutModel('fal', jobSpec);
+  if (modelIdOf(models, jobSpec) === undefined) return rejectModel('fal', jobSpec);
   const url = new URL(`${queueUrl}/${endpointOf(jobSpec, models)}`);
   url.searchParams.set('fal_webhook', jobSpec.callbackUrl);
   const json = { ...falInput(jobSpec), ...(markAttempts && { end_user_id: jobSpec.attemptId }) };

@@ -54,6 +54,7 @@ function urlOf({ queueUrl, app }: Fal, jobId: string): string {
   return `${queueUrl}/${app}/requests/${encodeURIComponent(jobId)}`;
 }
 
+/** The failure that the status call named. */
 interface StatedFailure {
   types: string[];
   error: unknown;
@@ -69,8 +70,8 @@ function resultOf(response: JsonResponse, stated: StatedFailure | undefined): Jo
   if (error) types.unshift(...errorTypes(error));
   // A 422 comes from a model. Any other refusal without an error type may come from a proxy or mean
   // that the request is still in progress.
-  const isOwn = response.status === 422 || types.length > 0;
-  const isFailure = error && RESULT_FAILURES.has(response.status) && isOwn;
+  const isFromFal = response.status === 422 || types.length > 0;
+  const isFailure = error && RESULT_FAILURES.has(response.status) && isFromFal;
   if (stated || isFailure)
     return falJobFailure(response.status, types, failureCause(response, stated));
   if (isNotFound(response)) return { kind: 'missing' };

@@ -50,6 +50,6 @@ export function modelIdOf<Id>(
 }
 
 /** The outcome of a submit whose model has no id at the provider. */
-export function withoutModel(provider: string, { model }: Pick<JobSpec, 'model'>) {
+export function rejectModel(provider: string, { model }: Pick<JobSpec, 'model'>) {
   return rejected('operator', `${provider} has no model configured for ${model}`);
 }

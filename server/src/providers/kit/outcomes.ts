@@ -46,7 +46,7 @@ export function meaningOfStatus(status: number, known?: RequestFault): Meaning {
 }
 
 /** A provider's error bodies, and what they mean for a submit. */
-interface Refusals<ErrorBody> {
+interface RefusalFormat<ErrorBody> {
   /** undefined if the body is not in the provider's format, such as a proxy's page. */
   errorIn(body: unknown, status: number): ErrorBody | undefined;
   /** The provider's own text, for operators. */
@@ -60,17 +60,17 @@ interface Refusals<ErrorBody> {
  * Makes the reader of responses to a submit that have no job id. A response proves a refusal only
  * if it has an error in the provider's own format and a status that means a refusal.
  */
-export function refusals<ErrorBody>(of: Refusals<ErrorBody>) {
+export function createRefusalReader<ErrorBody>(format: RefusalFormat<ErrorBody>) {
   return (response: JsonResponse): SubmitOutcome => {
     const { status, headers, body } = response;
-    const error = of.errorIn(body, status);
+    const error = format.errorIn(body, status);
     if (!error) return { kind: 'unknown', cause: `HTTP ${status} without a job id` };
-    const cause = of.causeOf(response);
+    const cause = format.causeOf(response);
     if (isOutcomeUnknown(status)) return { kind: 'unknown', cause };
-    const meaning = of.meaningOf(error, status);
+    const meaning = format.meaningOf(error, status);
     if (typeof meaning === 'object')
       return { kind: 'rejected', fault: 'request', ...meaning, cause };
-    return rejected(meaning, cause, retryAfterSeconds(headers) ?? of.waitSeconds?.(error));
+    return rejected(meaning, cause, retryAfterSeconds(headers) ?? format.waitSeconds?.(error));
   };
 }
 

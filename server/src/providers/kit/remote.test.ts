@@ -6,7 +6,7 @@ import {
   startCannedHost,
 } from '../../../test/providers/canned-host.ts';
 import { isJobId } from './job-id.ts';
-import { MEDIA_FAULT, meaningOfStatus, refusals, truncate } from './outcomes.ts';
+import { createRefusalReader, MEDIA_FAULT, meaningOfStatus, truncate } from './outcomes.ts';
 import { openApi } from './remote.ts';
 
 const host = await startCannedHost();
@@ -21,7 +21,7 @@ const causeOf = ({ status, body }: { status: number; body: unknown }) =>
 
 async function submitted(response: CannedResponse) {
   host.respond('/jobs', response);
-  const refusal = refusals({
+  const refusal = createRefusalReader({
     errorIn,
     causeOf,
     meaningOf: ({ error }, status) =>

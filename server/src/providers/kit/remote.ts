@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import {
   type Call,
-  type CallOnce,
   type CallResponse,
   callOnce,
   createPooledCalls,
+  type MakeCall,
 } from '../../outbound/call.ts';
 import type { AdapterDeps } from '../definition.ts';
 import type { Callback, SubmitOutcome } from '../provider.ts';
@@ -65,7 +65,7 @@ interface ApiOptions {
   /** Sent with each call, such as the API key. */
   headers?: Record<string, string>;
   /** Makes reads, which are safe to repeat. By default, it uses kept-alive connections. */
-  readCall?: CallOnce;
+  readCall?: MakeCall;
   readTimeoutSeconds?: number;
 }
 
@@ -77,7 +77,7 @@ export function openApi(
   { headers = {}, readCall = createPooledCalls(), ...options }: ApiOptions,
 ) {
   const timeoutSeconds = options.readTimeoutSeconds ?? Math.min(READ_SECONDS, submitTimeoutSeconds);
-  async function request(send: CallOnce, sent: Pick<Call, 'method' | 'url'> & Partial<Call>) {
+  async function request(send: MakeCall, sent: Pick<Call, 'method' | 'url'> & Partial<Call>) {
     const response = await send({
       ...sent,
       headers: { ...headers, ...sent.headers },

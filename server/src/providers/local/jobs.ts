@@ -15,6 +15,7 @@ export interface LocalJob {
   /** `barred`: there is no job, and none can be added any more. */
   state: 'barred' | 'queued' | 'rendering' | 'succeeded' | 'failed';
   spec: JobSpec;
+  /** How often a process has taken it to render; a fencing token. */
   renders: number;
   object_id: string | null;
   cause: string | null;
@@ -31,11 +32,13 @@ const BAR = statement(
   `insert into local_jobs (id, spec, state) values ($1, '{}', 'barred')
    on conflict (id) do nothing`,
 );
+// A test key's job has its final state from the start, and counts as rendering until `ends_at`.
 export const readJob = queryFirst<[id: string], LocalJob>(
   'local_job_read',
   `select id, case when ends_at > clock_now() then 'rendering' else state end as state, spec,
      renders, object_id, cause from local_jobs where id = $1`,
 );
+// A job that was cancelled before counts too: a cancel may be repeated.
 const cancelJob = whether<[id: string]>(
   'local_job_cancel',
   `update local_jobs

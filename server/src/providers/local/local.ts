@@ -59,13 +59,13 @@ export function createLocalProvider(deps: LocalProviderDeps): Adapter {
   const { db } = deps;
   const stopping = new AbortController();
   let rendering: Promise<void> = Promise.resolve();
-  let look = () => {};
+  let lookForJobs = () => {};
   return {
     identity: 'local',
     capabilities: CAPABILITIES,
     async submit(jobSpec, mayStillSend) {
       const outcome = await submitJob(db, jobSpec, mayStillSend);
-      look();
+      lookForJobs();
       return outcome;
     },
     find: ({ jobSpec }) => findJob(db, jobSpec.attemptId),
@@ -74,8 +74,9 @@ export function createLocalProvider(deps: LocalProviderDeps): Adapter {
     openOutput: (output) => openRender(deps, output),
     start() {
       const { signal } = stopping;
-      look = startInterval(LOOK_SECONDS, { name: 'rendering', log: deps.log, signal }, () => {
-        rendering = renderNext(deps, signal);
+      const options = { name: 'rendering', log: deps.log, signal };
+      lookForJobs = startInterval(LOOK_SECONDS, options, () => {
+        rendering = renderAll(deps, signal);
         return rendering;
       });
     },
@@ -112,7 +113,8 @@ async function openRender(
   }
 }
 
-async function renderNext(deps: LocalProviderDeps, signal: AbortSignal): Promise<void> {
+/** Renders jobs until none waits, or the signal aborts. */
+async function renderAll(deps: LocalProviderDeps, signal: AbortSignal): Promise<void> {
   for (let job = await takeJob(deps.db); job; job = await takeJob(deps.db)) {
     const end = await render(deps, job, signal);
     if (end) await finishJob(deps.db, job, end);

@@ -2,9 +2,9 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import {
   CONTENT_FAULT,
+  createRefusalReader,
   MEDIA_FAULT,
   meaningOfStatus,
-  refusals,
   truncate,
 } from '../kit/outcomes.ts';
 import type { JsonResponse } from '../kit/remote.ts';
@@ -62,7 +62,7 @@ const BAD_IMAGE = /^(invalid_image|image_too_(large|small)|unsupported_image_for
 const UNREACHABLE_IMAGE = /^image_(not_found|download_failed)$/;
 
 /** The outcome of a submit whose response has no job id. */
-export const openRouterRefusal = refusals({
+export const openRouterRefusal = createRefusalReader({
   errorIn: openRouterErrorIn,
   causeOf: openRouterCause,
   meaningOf(error, status) {

@@ -1,5 +1,5 @@
 import type { ProviderDefinition } from '../definition.ts';
-import { modelIdOf, withoutModel } from '../kit/configured-models.ts';
+import { modelIdOf, rejectModel } from '../kit/configured-models.ts';
 import { identityOf, openApi, type RemoteDeps } from '../kit/remote.ts';
 import type { Adapter, Capabilities } from '../provider.ts';
 import { openRouterRefusal } from './errors.ts';
@@ -23,7 +23,8 @@ export const openrouter: ProviderDefinition<OpenRouterSettings> = {
 
 /**
  * OpenRouter documents neither how long a job may take nor how long its video is kept ("briefly").
- * ModelArk, which runs Seedance, ends a task after 48 hours; jobs of an hour have been reported.
+ * ModelArk, which runs Seedance, ends a job after 48 hours; jobs of an hour have been reported. A
+ * find never finds a job, so its lag only delays an operator's OPENROUTER_ASSUME_ABSENT_AFTER_HOURS.
  * Source: OpenRouter docs, video generation; API limits (paid models have no request limit).
  */
 const CAPABILITIES: Capabilities = {
@@ -48,7 +49,7 @@ export function createOpenRouter(settings: OpenRouterSettings, deps: RemoteDeps)
     canServe: ({ model }, providerModel) =>
       modelIdOf(models, { model, providerModel }) !== undefined,
     async submit(jobSpec, mayStillSend) {
-      if (modelIdOf(models, jobSpec) === undefined) return withoutModel('OpenRouter', jobSpec);
+      if (modelIdOf(models, jobSpec) === undefined) return rejectModel('OpenRouter', jobSpec);
       return account.api.submit({
         url: `${baseUrl}/videos`,
         // Shown in OpenRouter's logs, where a person finds the job. No call searches by it.

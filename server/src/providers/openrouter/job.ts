@@ -33,11 +33,11 @@ function statusOf(job: Job, url: string): JobStatus {
     case 'completed':
       return { kind: 'succeeded', output: { url: linkIn(job, url) }, ...costIn(job) };
     case 'failed':
-      return ended(job, isContent(String(job.error)) ? CONTENT_FAULT : FAILED);
+      return failureOf(job, isContent(String(job.error)) ? CONTENT_FAULT : FAILED);
     case 'cancelled':
-      return ended(job, FAILED);
+      return failureOf(job, FAILED);
     case 'expired':
-      return ended(job, EXPIRED);
+      return failureOf(job, EXPIRED);
     default:
       return { kind: 'working' };
   }
@@ -51,7 +51,7 @@ function linkIn({ unsigned_urls: links }: Job, url: string): string {
 }
 
 /** OpenRouter does not say whether it charges for failures, but a failed job may show a cost. */
-function ended(job: Job, fault: JobFault): JobStatus {
+function failureOf(job: Job, fault: JobFault): JobStatus {
   const cause = truncate(`${job.status}: ${job.error ?? 'no details'}`);
   const { cost } = usageIn(job);
   const billed = cost === undefined ? null : cost > 0;

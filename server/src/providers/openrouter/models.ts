@@ -37,19 +37,19 @@ export async function listOpenRouterModels(env: Environment): Promise<VendorMode
   const url = `${readBaseUrl(env)}/videos/models`;
   const deps = { submitTimeoutSeconds: LIST_SECONDS, nextListTurn: async () => {} };
   const { get } = openApi(deps, { readCall: callOnce });
-  const response = await get(url).catch((error: Error) => unreadable(url, error.message));
-  if (response.status !== 200) unreadable(url, openRouterCause(response));
-  return parsed(response, url).map(vendorModel);
+  const response = await get(url).catch((error: Error) => refuseList(url, error.message));
+  if (response.status !== 200) refuseList(url, openRouterCause(response));
+  return parseList(response, url).map(vendorModel);
 }
 
-function unreadable(url: string, cause: string): never {
+function refuseList(url: string, cause: string): never {
   throw new UsageError(`${url} can't be read: ${cause}`);
 }
 
-function parsed({ body }: JsonResponse, url: string) {
+function parseList({ body }: JsonResponse, url: string) {
   if (Value.Check(ListSchema, body)) return body.data;
   const [fault] = Value.Errors(ListSchema, body);
-  return unreadable(url, `it is not in OpenRouter's format at ${fault?.instancePath || '/'}`);
+  return refuseList(url, `it is not in OpenRouter's format at ${fault?.instancePath || '/'}`);
 }
 
 function vendorModel(model: Static<typeof ModelSchema>): VendorModel {

@@ -41,19 +41,21 @@ export function openRouterBody(jobSpec: JobSpec, models: OpenRouterModels) {
   return {
     model: modelIdOf(models, jobSpec),
     ...requestFields(OPENROUTER_FIELDS, jobSpec),
-    frame_images: listed(frames.map((input) => ({ ...linked(input), frame_type: input.role }))),
-    input_references: listed(references.map(linked)),
+    frame_images: unlessEmpty(
+      frames.map((input) => ({ ...linkTo(input), frame_type: input.role })),
+    ),
+    input_references: unlessEmpty(references.map(linkTo)),
     callback_url: jobSpec.callbackUrl,
   };
 }
 
 /** OpenRouter takes videos only as https links, so images are links too. */
-function linked({ role, url }: ProviderInput) {
+function linkTo({ role, url }: ProviderInput) {
   return role === 'reference_video'
     ? { type: 'video_url', video_url: { url } }
     : { type: 'image_url', image_url: { url } };
 }
 
-function listed<Item>(items: Item[]): Item[] | undefined {
+function unlessEmpty<Item>(items: Item[]): Item[] | undefined {
   return items.length > 0 ? items : undefined;
 }

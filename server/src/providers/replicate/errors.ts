@@ -1,13 +1,13 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import {
+  createRefusalReader,
   EXPIRED,
   FAILED,
   type JobFailure,
   type JobFault,
   MEDIA_FAULT,
   meaningOfStatus,
-  refusals,
   truncate,
 } from '../kit/outcomes.ts';
 import type { JsonResponse } from '../kit/remote.ts';
@@ -37,7 +37,7 @@ const MEDIA_FIELD = /^input\.(image|last_frame_image|reference_images|reference_
  * The outcome of a create whose response has no id. A 422 about anything but the input, such as the
  * version or the webhook's address, is about the configuration.
  */
-export const replicateRefusal = refusals({
+export const replicateRefusal = createRefusalReader({
   errorIn: replicateErrorIn,
   causeOf: replicateCause,
   meaningOf({ invalid_fields = [] }, status) {

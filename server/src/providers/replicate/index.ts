@@ -1,5 +1,5 @@
 import type { ProviderDefinition } from '../definition.ts';
-import { modelIdOf, withoutModel } from '../kit/configured-models.ts';
+import { modelIdOf, rejectModel } from '../kit/configured-models.ts';
 import { openOutputAt } from '../kit/open-output.ts';
 import { identityOf, openApi, type RemoteDeps } from '../kit/remote.ts';
 import type { Adapter, Capabilities, JobSpec, SubmitOutcome } from '../provider.ts';
@@ -77,7 +77,7 @@ async function submitToReplicate(
   mayStillSend: () => boolean,
 ): Promise<SubmitOutcome> {
   const model = modelIdOf(models, jobSpec);
-  if (model === undefined) return withoutModel('Replicate', jobSpec);
+  if (model === undefined) return rejectModel('Replicate', jobSpec);
   const url = `${baseUrl}/v1/models/${model}/predictions`;
   const headers = { 'cancel-after': `${CANCEL_AFTER_SECONDS / 60}m` };
   const json = {

@@ -47,7 +47,7 @@ async function copy(to = s3) {
 
 const textOf = async (id: string) => String(await buffer(await s3.open(id)));
 
-test('a copy has all files, evidence too, a second one copies only those that came later', async () => {
+test('a copy has all files, evidence too; a second one copies only those that came later', async () => {
   const first = [await store('one'), await store('two')];
   await database.db.transaction((tx) =>
     takeDownObject(tx, first[1] ?? '', { by: 'operator', evidenceDays: 1 }),

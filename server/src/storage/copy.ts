@@ -34,7 +34,7 @@ interface Row {
   size_bytes: number;
 }
 
-/** SQL; evidence is `deleting`. */
+/** SQL: whether the file is kept. Evidence is kept although it is `deleting`. */
 const IS_WANTED = `(state in ('writing', 'ready')
      or (state = 'deleting' and evidence_until > clock_now()))`;
 

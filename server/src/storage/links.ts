@@ -69,8 +69,8 @@ export async function openLinks(options: {
       throw new ApiError('link_invalid', message);
     },
     /**
-     * A link to the service itself, for an hour: its response shows who responds at the public URL,
-     * and a visitor's request that the service can be reached.
+     * A link to the service itself, for an hour. The doctor's own request shows who responds at the
+     * public URL, a visitor's that the service can be reached there.
      */
     linkToSetUp(by: 'doctor' | 'visitor', nowSeconds: number) {
       const expires = Math.floor(nowSeconds) + SET_UP_SECONDS;
@@ -78,7 +78,7 @@ export async function openLinks(options: {
       const query = `by=${by}&expires=${expires}&signature=${signature}`;
       return { url: `${options.publicUrl()}/console/api/set-up?${query}`, signature };
     },
-    /** The response to such a link's signature, which needs this database's secret. */
+    /** The response to such a link: only a service with this database's secret can give it. */
     proofOf: (signature: string): string => sign(secrets.signing(), 'set-up proof', signature),
     isProof: (proof: string, signature: string): boolean =>
       isGenuine(proof, 'set-up proof', signature),
@@ -87,7 +87,7 @@ export async function openLinks(options: {
       const token = sign(secrets.signing(), `callback ${attemptId}`, provider);
       return `${options.publicUrl()}/callbacks/${provider}/${attemptId}.${token}`;
     },
-    /** What opens a share: its id alone, as lists and reports have it, opens nothing. */
+    /** The token that opens a share. Lists and reports have its id only, which opens nothing. */
     shareToken: (shareId: string): string =>
       shareId.replace(SHARE, '') + signShare(secrets.signing(), shareId),
     /** The share that a token opens; undefined when its signature is not right. */
@@ -146,7 +146,7 @@ const SHARE = 'share_';
 /** Of an id, without its prefix. */
 const ID_CHARACTERS = 24;
 
-/** 132 bits: people send it to each other. */
+/** Short (132 bits), because people send it to each other. */
 function signShare(secret: Buffer, shareId: string): string {
   return sign(secret, 'share', shareId).slice(0, 22);
 }
@@ -223,20 +223,20 @@ const OLD = statement(
 export async function rotateSecrets(tx: Transaction, keepSeconds: number) {
   await createFirstSecret(tx);
   await tx.query(LOCK); // rotations run one after the other
-  const isRecent = (await newest(tx)).is_recent;
-  if (!isRecent) await tx.query(ROTATE, [(await newest(tx)).id + 1, randomBytes(32)]);
-  const { id, signs_from: signsFrom } = await newest(tx);
+  const before = await readNewest(tx);
+  if (!before.is_recent) await tx.query(ROTATE, [before.id + 1, randomBytes(32)]);
+  const { id, signs_from: signsFrom } = await readNewest(tx);
   const ended = await tx.query(END, [id, keepSeconds]);
   const [old] = await tx.query<{ until: Date | null }>(OLD, [id]);
   return {
     secret_id: id,
     signs_from: signsFrom,
     old_links_valid_until: old?.until ?? null,
-    changed: !isRecent || ended.length > 0,
+    changed: !before.is_recent || ended.length > 0,
   };
 }
 
-async function newest(tx: Transaction) {
+async function readNewest(tx: Transaction) {
   const [row] = await tx.query<{ id: number; signs_from: Date; is_recent: boolean }>(NEWEST);
   if (!row) throw new Error('there is no delivery secret in the database');
   return row;

@@ -130,7 +130,7 @@ export async function storeFile(
   const { filePath, ownerId, role, mediaType } = file;
   const { size: sizeBytes } = await stat(filePath);
   await registerObjects(deps.db, { objects: [{ id, ownerId, role, mediaType, sizeBytes }] });
-  await withdrawnOnFailure(deps.db, [id], () => putRegistered(deps, id, filePath));
+  await withdrawOnFailure(deps.db, [id], () => putRegistered(deps, id, filePath));
   return id;
 }
 
@@ -238,7 +238,7 @@ export async function markReadyWith<T>(
   objects: { ids: string[]; retentionDays: number | null },
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  return withdrawnOnFailure(db, objects.ids, () =>
+  return withdrawOnFailure(db, objects.ids, () =>
     db.transaction(async (tx) => {
       // The work locks the task. All code locks a task before its objects, so nothing deadlocks.
       const result = await work(tx);
@@ -249,7 +249,7 @@ export async function markReadyWith<T>(
 }
 
 /** Marks objects for deletion at once when the work that makes them `ready` fails. */
-export async function withdrawnOnFailure<T>(
+export async function withdrawOnFailure<T>(
   db: Database,
   ids: string[],
   work: () => Promise<T>,

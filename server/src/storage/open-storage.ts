@@ -16,9 +16,9 @@ export async function openStorage(settings: StorageSettings, log: Log): Promise<
   const { openS3Storage } = await import('./s3/s3.ts');
   return openS3Storage({
     settings: settings.s3,
-    retried: (object, error) =>
+    onRetry: (object, error) =>
       log.warn({ object, bucket, err: String(error) }, 'putting an object failed; it is repeated'),
-    replaces: () =>
+    onMayReplace: () =>
       log.warn({ bucket }, 'the store ignores If-None-Match, so a put may replace an object'),
   });
 }

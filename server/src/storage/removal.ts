@@ -29,7 +29,7 @@ export const lockObject = queryFirst<[id: string], LockedObject, Transaction>(
    where id = $1 for update`,
 );
 
-const DOWN = `taken_down_at = coalesce(taken_down_at, clock_now()),
+const TAKEN_DOWN = `taken_down_at = coalesce(taken_down_at, clock_now()),
      state = case state when 'deleted' then 'deleted' else 'deleting' end`;
 
 // The renders of the local provider are its own copies of outputs: their owner is a job.
@@ -40,7 +40,7 @@ const EVIDENCE_UNTIL = `case when id = $1 and state = 'ready'
 
 const TAKE_DOWN = statement(
   'object_take_down',
-  `update stored_objects set ${DOWN}, taken_down_by = $4, evidence_until = ${EVIDENCE_UNTIL},
+  `update stored_objects set ${TAKEN_DOWN}, taken_down_by = $4, evidence_until = ${EVIDENCE_UNTIL},
      delete_retry_at = coalesce(${EVIDENCE_UNTIL}, delete_retry_at)
    where taken_down_at is null
      and (id = $1 or (role = 'poster' and owner_id = $2) or (${renderOf('$3')}))
@@ -57,8 +57,8 @@ export interface Removal {
 }
 
 /**
- * Takes an object down: from the commit on it is not served, and a worker deletes its file, also
- * that of evidence in the end.
+ * Takes an object down: from the commit on it is not served, and a worker deletes its file; that of
+ * evidence once its time is over.
  * @param output for an output: its task, and the jobs of that task, whose copies go with it
  * @returns until when it is evidence; null: it is not
  */
@@ -68,8 +68,7 @@ export async function takeDownObject(
   { by, evidenceDays }: Removal,
   output?: { taskId: string; jobIds: string[] },
 ): Promise<Date | null> {
-  const of = [id, output?.taskId ?? '', output?.jobIds ?? []];
-  const values = [...of, by, evidenceDays ?? null];
+  const values = [id, output?.taskId ?? '', output?.jobIds ?? [], by, evidenceDays ?? null];
   const rows = await tx.query<{ id: string; evidence_until: Date | null }>(TAKE_DOWN, values);
   return rows.find((row) => row.id === id)?.evidence_until ?? null;
 }
@@ -87,7 +86,7 @@ export const blockBytes = whether<[objectId: string], Transaction>(
 /** Takes down all objects of tasks, and the renders of their jobs. */
 export const takeDownObjectsOf = command<[taskIds: string[], jobIds: string[]], Transaction>(
   'erase_objects',
-  `update stored_objects set ${DOWN} where owner_id = any($1) or (${renderOf('$2')})`,
+  `update stored_objects set ${TAKEN_DOWN} where owner_id = any($1) or (${renderOf('$2')})`,
 );
 
 /** The longest life of a presigned PUT link, plus the PUT itself. */
@@ -115,7 +114,7 @@ export async function removeStoredUploads(tx: Transaction, ids: string[]) {
 /** Takes down the uploads of an account. The other objects are erased with their tasks. */
 export const eraseOf = command<[accountId: string], Transaction>(
   'erase_uploads',
-  `update stored_objects set ${DOWN}, ${DELETE_AT}
+  `update stored_objects set ${TAKEN_DOWN}, ${DELETE_AT}
    where owner_id = $1 and role = 'upload' and state in ('writing', 'ready')`,
 );
 

@@ -10,7 +10,7 @@ import type { BrokenRule, VideoFacts } from '../media/measurement.ts';
 import { SNIFF_BYTES, sniff } from '../media/sniff.ts';
 import { HASH_SECONDS, MAX_COMPARED_SECONDS } from '../media/video/timeline.ts';
 import type { FreeSpace } from '../storage/free-space.ts';
-import { markReady, putRegistered, withdrawnOnFailure } from '../storage/objects.ts';
+import { markReady, putRegistered, withdrawOnFailure } from '../storage/objects.ts';
 import type { Storage } from '../storage/storage.ts';
 import { registerUpload, type Uploader } from './quota.ts';
 
@@ -134,7 +134,7 @@ async function store(
   const { kind, mediaType } = facts;
   const { size: sizeBytes } = await stat(filePath);
   const id = await registerUpload(db, { uploader, kind, mediaType, sizeBytes, facts });
-  await withdrawnOnFailure(db, [id], async () => {
+  await withdrawOnFailure(db, [id], async () => {
     await putRegistered({ db, storage }, id, filePath);
     await markReady(db, [id], uploader.lastsDays);
   });

@@ -72,6 +72,7 @@ const TRANSIENT_CODES = new Set([
 
 export function isTransient(error: unknown): boolean {
   const status = errorStatus(error);
+  // Without a response, only a local file that can't be opened fails for good.
   if (status === undefined)
     return error instanceof Error && !('syscall' in error && error.syscall === 'open');
   return status >= 500 || status === 408 || status === 429 || TRANSIENT_CODES.has(errorCode(error));
@@ -99,7 +100,7 @@ export async function openObjectStream(
   });
   const { Body } = await withDeadline((options) => client.send(get, options));
   if (!(Body instanceof Readable)) throw new Error('the store sent no body');
-  return failingWhenSilent(Body);
+  return failWhenSilent(Body);
 }
 
 /** Ends a call that gets no response in time. The body of its response may take longer. */
@@ -118,8 +119,8 @@ export async function withDeadline<Response>(
   }
 }
 
-/** Passes on the bytes of `body`. Fails when the store is silent; `body` ends with its reader. */
-function failingWhenSilent(body: Readable): Readable {
+/** Passes on the bytes of `body`; fails when the store is silent. Its end closes `body`. */
+function failWhenSilent(body: Readable): Readable {
   let lastMs = performance.now();
   const bytes = new Transform({
     transform(chunk, _encoding, done) {

@@ -65,7 +65,7 @@ async function requireMissing(client: S3Client, place: { bucket: string; key: st
   throw new Error('an object that was deleted can still be read');
 }
 
-/** Whether a put to an existing key is refused. Stores without that answer 200 or 501. */
+/** Whether a put to an existing key is refused. Stores without conditional puts send 200 or 501. */
 async function refuses(put: () => Promise<unknown>): Promise<boolean> {
   try {
     await put();

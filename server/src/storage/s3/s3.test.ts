@@ -18,8 +18,8 @@ testS3Storage('s3', async () => bucket);
 /** A storage, what it repeated, and the keys that the bucket then has. */
 async function opened() {
   const repeated: string[] = [];
-  const retried = (_id: string, error: unknown) => void repeated.push(String(error));
-  const storage = await openS3Storage({ ...bucket, retried, pauseMs: 1 });
+  const onRetry = (_id: string, error: unknown) => void repeated.push(String(error));
+  const storage = await openS3Storage({ ...bucket, onRetry, pauseMs: 1 });
   const stored = (id: string) => bucket.objects.get(`a prefix/b/${id}`)?.bytes;
   return { storage, repeated, stored };
 }
@@ -112,7 +112,7 @@ test('s3: a store without conditional puts is used without them, and says so', a
   const says: string[] = [];
   bucket.s3.setConditional(false);
   try {
-    const storage = await openS3Storage({ ...bucket, replaces: () => says.push('replaces') });
+    const storage = await openS3Storage({ ...bucket, onMayReplace: () => says.push('replaces') });
     const id = await putBytes(storage, BYTES);
     assert.equal(String(await buffer(await storage.open(id))), '0123456789');
   } finally {

@@ -27,22 +27,22 @@ export interface S3Options {
   settings: S3Settings;
   credentials?: S3Credentials | CredentialSource | undefined;
   pauseMs?: number;
-  retried?(objectId: string, error: unknown): void;
+  onRetry?(objectId: string, error: unknown): void;
   /** Called at the start if the store can't refuse to replace an object. */
-  replaces?(): void;
+  onMayReplace?(): void;
 }
 
 /** Stores objects under `prefix/OBJECT_ID`. @throws UsageError when the bucket can't be used */
 export async function openS3Storage(options: S3Options): Promise<Storage> {
   const client = openS3Client(options.settings, options.credentials);
   const { conditional } = await probeS3(client, options.settings);
-  if (!conditional) options.replaces?.();
+  if (!conditional) options.onMayReplace?.();
   return s3Storage(client, options, conditional);
 }
 
 function s3Storage(
   client: S3Client,
-  { settings, pauseMs = 400, retried = () => {} }: S3Options,
+  { settings, pauseMs = 400, onRetry = () => {} }: S3Options,
   conditional: boolean,
 ): Storage {
   const { bucket } = settings;
@@ -65,7 +65,7 @@ function s3Storage(
         key: keyOf(settings, objectId),
         conditional,
         pauseMs,
-        retried: (error) => retried(objectId, error),
+        onRetry: (error) => onRetry(objectId, error),
       }),
     async open(objectId, range) {
       try {
@@ -111,7 +111,7 @@ interface PutTarget {
   conditional: boolean;
   /** The backoff before the second attempt; it doubles each time. */
   pauseMs: number;
-  retried(error: unknown): void;
+  onRetry(error: unknown): void;
 }
 
 const ATTEMPTS = 4;
@@ -135,7 +135,7 @@ async function putFile(client: S3Client, filePath: string, target: PutTarget): P
     } catch (error) {
       if (errorStatus(error) === 412) return await requireSame(client, file);
       if (attempt === ATTEMPTS || !isTransient(error)) throw error;
-      target.retried(error);
+      target.onRetry(error);
       if (errorCode(error) === 'ExpiredToken') await refreshCredentials(client);
       await delay(target.pauseMs * 2 ** (attempt - 1) * (0.5 + Math.random()));
     }

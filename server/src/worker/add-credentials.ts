@@ -20,8 +20,9 @@ export interface CredentialsDeps {
   onFailure: 'wait' | 'unsigned';
 }
 
-/** How long signing is tried again before the task is held; late: before it is stored unsigned. */
+/** How long signing is tried again before the task is held. */
 const RETRY_SECONDS = 300;
+/** The same once half of the time is over for which the provider keeps the output. */
 const LATE_RETRY_SECONDS = 30;
 
 /** Signing has failed for so long that the task waits for an operator. */
@@ -42,9 +43,10 @@ interface Deps {
 }
 
 /**
- * Signs a fetched output. What can't be signed is stored as it is, with a mark on its task; so is
- * what would otherwise wait for longer than half of the time for which the provider keeps it.
- * @throws for failures of the service, which may pass, and NotSigned when they last
+ * Signs a fetched output. One that can't be signed is stored as it is, and its task says so. The
+ * same happens if signing keeps failing until half of the time is over for which the provider keeps
+ * the output.
+ * @throws a failure that may pass; NotSigned when it lasts
  */
 export async function addCredentials(
   deps: Deps,
@@ -113,7 +115,7 @@ function originOf(
     version: VERSION,
     ...(generator && { generator: generator() }),
     promptHash: namesPrompt ? hash('sha256', prompt) : null,
-    // Without a digest: copied before they were to be named.
+    // Files that were copied before this was switched on have no digest.
     ...(namesInputs && {
       inputs: task.inputs.flatMap(({ role, mediaType, sha256 }) =>
         sha256 === undefined ? [] : { role, mediaType, sha256 },

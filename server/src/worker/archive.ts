@@ -104,7 +104,7 @@ async function archiveFiles(
       video: credentials,
     }));
   return withOutputs(deps, task.id, drawn ? [video, drawn] : [video], async (put, isBlocked) => {
-    // Many customers get the same test video.
+    // All tasks of test keys have the same few videos, so a block of one must not fail them.
     if (isBlocked && !provider.capabilities.repeatsOutputs) throw new OutputBlocked();
     const [outputObjectId, posterId] = await together(
       put(video),
@@ -170,13 +170,13 @@ function complete(deps: ArchiveDeps, done: Omit<Completion, 'retentionDays'>): P
  * Concurrent completions of different accounts share a transaction if their outputs are kept
  * equally long.
  */
-const shared = () =>
+const shareCompletions = () =>
   sharedWork<Completion, Task>({
     keyOf: ({ task }) => task.account_id,
     work: (db, items) => db.transaction((tx) => completeAll(tx, items)),
   });
-const completeLive = shared();
-const completeTests = shared();
+const completeLive = shareCompletions();
+const completeTests = shareCompletions();
 
 // All code locks a task before its balance and its objects, so nothing deadlocks.
 async function completeAll(tx: Transaction, items: Completion[]): Promise<Task[]> {

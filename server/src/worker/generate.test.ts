@@ -75,8 +75,8 @@ test('a job is read more often around the time at which such jobs end, and less 
   const pauses: number[] = [];
   for (const seconds of [0, 20, 45, 56, 60, 70, 100]) {
     const task = await generatingTask(seconds);
-    const expected = () => ({ jobs: 20, meanSeconds: 60, deviationSeconds: 4 });
-    const jobTimes = { expected, working: () => {}, observe: () => {} };
+    const expectedTime = () => ({ jobs: 20, meanSeconds: 60, deviationSeconds: 4 });
+    const jobTimes = { expectedTime, observeWorking: () => {}, observeEnd: () => {} };
     await generate({ ...depsThatRead(WORKING), jobTimes }, task);
     pauses.push(await dueInSeconds(db, task.id));
   }
@@ -86,22 +86,22 @@ test('a job is read more often around the time at which such jobs end, and less 
 test('a job that ended while the service was stopped delays no later reads', async () => {
   const jobTimes = openJobTimes(db);
   const task = await generatingTask(20);
-  for (let job = 0; job < 20; job += 1) jobTimes.observe(task, 20);
-  jobTimes.observe(task, 2 * 86_400);
+  for (let job = 0; job < 20; job += 1) jobTimes.observeEnd(task, 20);
+  jobTimes.observeEnd(task, 2 * 86_400);
   for (let job = 0; job < 5; job += 1) {
     await jobTimes.exchange();
     await generate({ ...depsThatRead(WORKING), jobTimes }, await dueAgain(task));
     assert.equal(await dueInSeconds(db, task.id), 20 / 4);
-    jobTimes.observe(task, 20);
+    jobTimes.observeEnd(task, 20);
   }
 });
 
 test('how long a job took is learned when it has succeeded', async () => {
   const observed: number[] = [];
   const jobTimes = {
-    expected: () => undefined,
-    working: () => {},
-    observe: (_: unknown, seconds: number) => void observed.push(seconds),
+    expectedTime: () => undefined,
+    observeWorking: () => {},
+    observeEnd: (_: unknown, seconds: number) => void observed.push(seconds),
   };
   for (const status of [WORKING, MISSING, { kind: 'succeeded', output: {} } as const]) {
     await generate({ ...depsThatRead(status), jobTimes }, await generatingTask(60));

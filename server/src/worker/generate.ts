@@ -27,7 +27,7 @@ export interface GenerateDeps {
   routing: Pick<Routing, 'next' | 'retriesFailed'>;
   outputMeasurer?: Pick<Measurer, 'prepare'>;
   credentials?: { signer: Pick<Signer, 'prepare'> } | undefined;
-  jobTimes?: Pick<JobTimes, 'expected' | 'working' | 'observe'>;
+  jobTimes?: Pick<JobTimes, 'expectedTime' | 'observeWorking' | 'observeEnd'>;
 }
 
 /** Added to limits of a job's time: the provider's clock may differ, and it may end a job late. */
@@ -39,21 +39,21 @@ const MAX_RECHECK_SECONDS = 6 * 3600;
  * end of that limit, the task is held for its outcome.
  */
 export async function generate(deps: GenerateDeps, task: Task): Promise<StepResult> {
-  const read = await readJob(deps, task).catch((failure: unknown) => {
-    if (isDatabaseUnavailable(failure) || !isOverdue(deps, task)) throw failure;
-    return String(failure);
+  const read = await readJob(deps, task).catch((error: unknown) => {
+    if (isDatabaseUnavailable(error) || !isOverdue(deps, task)) throw error;
+    return { failure: String(error) };
   });
-  if (typeof read === 'string') {
-    const cause = { reason: 'the job could not be read before its limit ended', failure: read };
+  if ('failure' in read) {
+    const cause = { reason: 'the job could not be read before its limit ended', ...read };
     return moveOn(deps, task, { to: 'held', changes: { heldCause: 'outcome' }, cause });
   }
   const { jobId, status } = read;
   if (status.kind === 'working' && !isOverdue(deps, task)) {
     const pauseSeconds = pollSeconds(deps, task);
-    deps.jobTimes?.working(task.id, { seconds: task.accepted_seconds ?? 0, pauseSeconds });
+    deps.jobTimes?.observeWorking(task.id, { seconds: task.accepted_seconds ?? 0, pauseSeconds });
     return postpone(deps.db, task, { seconds: pauseSeconds });
   }
-  if (status.kind === 'succeeded') deps.jobTimes?.observe(task, task.accepted_seconds ?? 0);
+  if (status.kind === 'succeeded') deps.jobTimes?.observeEnd(task, task.accepted_seconds ?? 0);
   const retried = await tryElsewhere(deps, task, { status, jobId });
   return retried ?? moveOn(deps, task, await nextMove(deps, task, { status, jobId }));
 }
@@ -140,15 +140,16 @@ function pollSeconds(deps: GenerateDeps, task: Task): number {
   const within = (shortest: number, seconds: number) =>
     Math.min(pollMaxSeconds, Math.max(shortest, seconds));
   const usual = within(pollMinSeconds, task.phase_seconds / 4);
-  const expected = deps.jobTimes?.expected(task);
+  const expected = deps.jobTimes?.expectedTime(task);
   if (!expected) return usual;
   const age = task.accepted_seconds ?? task.phase_seconds;
   const shortest = pollMinSeconds * EXPECTED_PAUSE;
-  const around = Math.max(shortest, expected.deviationSeconds * DEVIATIONS);
-  if (around >= expected.meanSeconds) return usual;
-  const toCome = expected.meanSeconds - age;
-  const pause = toCome > around ? toCome - around : Math.max(around / EXPECTED_READS, -toCome / 4);
-  return within(shortest, pause);
+  const windowSeconds = Math.max(shortest, expected.deviationSeconds * DEVIATIONS);
+  if (windowSeconds >= expected.meanSeconds) return usual;
+  const untilEnd = expected.meanSeconds - age;
+  if (untilEnd > windowSeconds) return within(shortest, untilEnd - windowSeconds);
+  // After the expected end, the pause grows to a quarter of the time since then.
+  return within(shortest, Math.max(windowSeconds / EXPECTED_READS, -untilEnd / 4));
 }
 
 async function moveOn(deps: GenerateDeps, task: Task, move: Move): Promise<StepResult> {
@@ -166,17 +167,18 @@ async function nextMove(
   task: Task,
   { status, jobId }: { status: JobStatus; jobId: string },
 ): Promise<Move> {
-  if (status.kind !== 'failed' && status.kind !== 'missing') return afterJob(task, status, jobId);
+  if (status.kind !== 'failed' && status.kind !== 'missing') return moveBy(task, status, jobId);
   const cancel = await readCancel(db, task.id);
   const isCancelled =
     cancel?.state === 'accepted' || (cancel?.state === 'requested' && status.kind === 'failed');
-  if (!isCancelled) return afterJob(task, status, jobId);
+  if (!isCancelled) return moveBy(task, status, jobId);
   const changes = { error: CANCELLED_ERROR, ...reportedCostOf(task, status) };
   const by = { cancelled: true, cancelled_by: cancel.requested_by };
   return { to: 'failed', changes, cause: { job: jobId, ...by, ...status } };
 }
 
-function afterJob(task: Task, status: JobStatus, job: string): Move {
+/** The move that follows from a job's status alone. */
+function moveBy(task: Task, status: JobStatus, job: string): Move {
   switch (status.kind) {
     case 'succeeded':
       return {

@@ -190,10 +190,10 @@ async function openUpload(
     await reportIfVanished({ db, log }, id);
     throw new MediaRefused(input, 'unknown_upload', UNKNOWN_UPLOAD);
   });
-  return counted(bytes, budget, signal);
+  return countBytes(bytes, budget, signal);
 }
 
-async function* counted(
+async function* countBytes(
   bytes: AsyncIterable<Uint8Array>,
   budget: ByteBudget,
   signal: AbortSignal,

@@ -104,12 +104,12 @@ export function openJobTimes(db: Database) {
   const reads = new Map<string, WorkingRead>();
   return {
     /** Remembers a read that found the job working, and the pause after it. */
-    working(taskId: string, read: WorkingRead) {
+    observeWorking(taskId: string, read: WorkingRead) {
       if (!reads.has(taskId)) evictOldest(reads, REMEMBERED_READS);
       reads.set(taskId, read);
     },
     /** undefined until enough jobs of this kind have succeeded. */
-    expected(task: JobOf): JobTime | undefined {
+    expectedTime(task: JobOf): JobTime | undefined {
       isAsked = true;
       const found = known.get(kindOf(task));
       return found && found.jobs >= FEWEST_JOBS ? found : undefined;
@@ -118,7 +118,7 @@ export function openJobTimes(db: Database) {
      * Records the end of a job. It may have ended at any time in the pause before this read, so the
      * middle counts. If a callback cut the pause short, the time of the read counts.
      */
-    observe(task: JobOf & Pick<Task, 'id'>, seconds: number) {
+    observeEnd(task: JobOf & Pick<Task, 'id'>, seconds: number) {
       const kind = kindOf(task);
       const { seconds: earlier } = observed.get(kind) ?? { seconds: [] };
       const ended = endBetween(reads.get(task.id), seconds);

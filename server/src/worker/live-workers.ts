@@ -12,7 +12,7 @@ import { neededVariables } from '../providers/registry.ts';
 import { NOW } from '../tasks/lease.ts';
 import { POOL, type WorkerPool } from './claim.ts';
 
-/** A worker not seen for this long, six reports, counts as dead. */
+/** A worker that missed six reports counts as dead. */
 const DEAD_AFTER_SECONDS = 30;
 export const REPORT_SECONDS = 5;
 

@@ -34,7 +34,7 @@ export function createPool(options: PoolOptions) {
   let wasClaimed = false;
   const speed = trackSpeed(slots, options.monotonic);
 
-  const isFree = () => inProgress.size + claiming < slots;
+  const hasSlot = () => inProgress.size + claiming < slots;
   const start = (task: Task) => {
     report('slot', { pool: name, change: 1, slots });
     const working = work(task).finally(() => {
@@ -46,7 +46,7 @@ export function createPool(options: PoolOptions) {
     inProgress.add(working);
   };
   const startWaiting = () => {
-    while (waiting.length > 0 && (isFree() || stopping.aborted)) start(waiting.shift() as Task);
+    while (waiting.length > 0 && (hasSlot() || stopping.aborted)) start(waiting.shift() as Task);
   };
   const fillFreeSlot = () => {
     wasClaimed = mayHaveMore && (waiting.length === 0 || !wasClaimed);
@@ -55,8 +55,8 @@ export function createPool(options: PoolOptions) {
   };
   const claimOnce = async () => {
     if (stopping.aborted) return;
-    mayHaveMore ||= !isFree();
-    if (!isFree()) return;
+    mayHaveMore ||= !hasSlot();
+    if (!hasSlot()) return;
     const free = slots - inProgress.size;
     claiming = free;
     const startedAt = performance.now();
@@ -100,7 +100,7 @@ export function createPool(options: PoolOptions) {
      */
     take(task: Task): boolean {
       if (stopping.aborted) return false;
-      if (waiting.length === 0 && isFree()) start(task);
+      if (waiting.length === 0 && hasSlot()) start(task);
       else if (waiting.length < slots || speed.isSoon(waiting.length)) waiting.push(task);
       else return false;
       return true;
@@ -121,6 +121,7 @@ function trackSpeed(slots: number, monotonic = () => performance.now()) {
       ends.push(monotonic());
       if (ends.length > slots) ends.shift();
     },
+    /** Whether this many queued tasks start within {@link MAX_WAIT_SECONDS} at this speed. */
     isSoon(tasks: number): boolean {
       const [oldest] = ends;
       if (oldest === undefined || ends.length < slots) return false;

@@ -69,7 +69,7 @@ async function submitNow(
   // A failure is ignored here: the submit will hit it too and report it as its outcome.
   await provider.prepare?.(await inputsFor(deps, task)).catch(() => {});
   // The clock starts before the attempt is recorded, so the time ends no later than `send_before`.
-  const mayStillSend = untilSeconds(deps, SEND_WITHIN_SECONDS);
+  const mayStillSend = startTimeLimit(deps, SEND_WITHIN_SECONDS);
   const modelId = deps.routing.modelIdOf(task.request, provider.name);
   const attempt = await insertAttempt(deps.db, task, provider.identity, modelId);
   const jobSpec = await jobSpecOf(deps, task, attempt);
@@ -81,10 +81,10 @@ async function submitNow(
 }
 
 /**
- * Whether time is left, by both clocks: the monotonic one stops while the machine is suspended, and
- * the wall clock may be set back.
+ * @returns whether time is left by both clocks: the monotonic one stops while the machine is
+ *   suspended, and the wall clock may be set back
  */
-function untilSeconds(
+function startTimeLimit(
   { monotonic, wallClock }: Pick<SubmitStepDeps, 'monotonic' | 'wallClock'>,
   seconds: number,
 ): () => boolean {

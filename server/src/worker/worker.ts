@@ -42,6 +42,7 @@ interface WorkerDeps {
   /** Tasks of all other providers are left to other processes. */
   providers: ReadonlyMap<string, Pick<HostedProvider, 'nearReads'>>;
   onMoved?: ((task: Task) => void) | undefined;
+  /** Called when webhook deliveries are due. */
   onDeliveries?: () => void;
 }
 

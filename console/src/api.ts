@@ -1,5 +1,5 @@
 import { ignoringErrors } from './personal.ts';
-import { filled, type Given, type RequestParts, type Result, type Route } from './site-api.ts';
+import { fillPath, type Given, type RequestParts, type Result, type Route } from './site-api.ts';
 
 export class ApiFailure extends Error {
   /** The HTTP status; 0 without a response. */
@@ -30,7 +30,7 @@ export function api<Name extends Route>(
 ): Promise<Result<Name>>;
 export function api(route: string, given: Given = {}): Promise<unknown> {
   const [method = '', path = ''] = route.split(' ');
-  return request(method, filled(path, given), given);
+  return request(method, fillPath(path, given), given);
 }
 
 /** Like `api`, for URLs built at run time. */

@@ -30,16 +30,16 @@ function pageOf({ access, load }: PageRoute): FunctionComponent {
         </Page>
       );
     }
-    if (state.kind !== 'in') return WAITING;
+    if (state.kind !== 'in') return LOADING;
     if (access === 'operator' && !state.me.is_operator) return <NotFound />;
     return <LazyPage key={state.me.mode} />;
   };
 }
 
-/** Tells the shell about navigations, so that it moves the focus to the title. */
+/** Tells the shell about navigations, after which the shell moves the focus to the title. */
 function Pages({ onShown }: { onShown: () => void }) {
   const { path } = useLocation();
-  // The router could not decode it.
+  // The router throws on a path that it can't decode.
   if (ignoringErrors(() => decodeURIComponent(path)) === undefined) return <NotFound />;
   return (
     <Router onRouteChange={onShown}>
@@ -55,19 +55,19 @@ function Pages({ onShown }: { onShown: () => void }) {
 const PAGES_ONLY = /^\/(?!auth\/|console\/|docs|media\/|openapi\.json)/;
 
 export function App() {
-  const [shown, setShown] = useState(0);
+  const [navigationCount, setNavigationCount] = useState(0);
   return (
     <LocationProvider scope={PAGES_ONLY}>
       <SessionProvider>
-        <Shell shown={shown}>
-          <Pages onShown={() => setShown((count) => count + 1)} />
+        <Shell navigationCount={navigationCount}>
+          <Pages onShown={() => setNavigationCount((count) => count + 1)} />
         </Shell>
       </SessionProvider>
     </LocationProvider>
   );
 }
 
-const WAITING = (
+const LOADING = (
   <div class="mx-auto w-full max-w-[76rem] px-4 pt-14 pb-20 sm:px-8" aria-busy="true">
     <p class="sr-only">Loading</p>
     <div class="blank mb-10 h-11 w-72 max-w-full" />

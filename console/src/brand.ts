@@ -5,7 +5,7 @@ export const brand: PageBrand = JSON.parse(
   document.querySelector<HTMLMetaElement>('meta[name=brand]')?.content ?? '{}',
 );
 
-/** What an operator has set, to link to: the words, and the address. */
+/** The links that the operator has set. */
 export function brandLinks(): { title: string; href: string }[] {
   const links = {
     Terms: brand.terms_url,

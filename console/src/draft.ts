@@ -3,15 +3,16 @@ import { ignoringErrors } from './personal.ts';
 
 export interface Draft<Value> {
   value: Value;
-  set(change: Partial<Value>): void;
+  set(fields: Partial<Value>): void;
   change(next: (before: Value) => Value): void;
   /** Drops the draft: it was sent or cancelled. */
   drop(): void;
 }
 
-interface Form<Value> {
-  keep(value: Value): unknown;
-  read(kept: unknown): Value | undefined;
+/** How a form's content is stored as JSON. */
+interface Codec<Value> {
+  encode(value: Value): unknown;
+  decode(kept: unknown): Value | undefined;
 }
 
 /**
@@ -22,18 +23,18 @@ interface Form<Value> {
 export function useDraft<Value extends object>(
   name: string,
   initial: () => Value,
-  form: Form<Value> = plain(initial),
+  codec: Codec<Value> = plainCodec(initial),
 ): Draft<Value> {
   const [key] = useState(`draft ${name}`);
   const [state, setState] = useState(() => {
     const value = ignoringErrors(() => {
       const kept = sessionStorage.getItem(key);
-      return kept === null ? undefined : form.read(JSON.parse(kept));
+      return kept === null ? undefined : codec.decode(JSON.parse(kept));
     });
     return { value: value ?? initial(), isChanged: value !== undefined };
   });
   useLayoutEffect(() => {
-    if (state.isChanged) keep(key, form.keep(state.value));
+    if (state.isChanged) keep(key, codec.encode(state.value));
   }, [state]);
   const change = (next: (before: Value) => Value) =>
     setState((before) => ({ value: next(before.value), isChanged: true }));
@@ -49,10 +50,10 @@ export function useDraft<Value extends object>(
 }
 
 /** For strings, numbers and booleans. Fields saved by an earlier release are kept if they fit. */
-function plain<Value extends object>(initial: () => Value): Form<Value> {
+function plainCodec<Value extends object>(initial: () => Value): Codec<Value> {
   return {
-    keep: (value) => value,
-    read(kept) {
+    encode: (value) => value,
+    decode(kept) {
       if (typeof kept !== 'object' || kept === null) return undefined;
       const first = initial();
       const types = new Map(Object.entries(first).map(([field, value]) => [field, typeof value]));

@@ -1,4 +1,4 @@
-/** The focused element and its ancestors, with their siblings, since a removed element has none. */
+/** The focused element and its ancestors, each with its siblings: a removed element loses them. */
 type Place = { element: Element; next: Element | null; previous: Element | null }[];
 
 const ROW = 'tr, li';
@@ -40,7 +40,7 @@ function headingOf(element: Element | undefined): Element | null {
 /** After a removal, how long to wait for the page to focus something itself. */
 const GRACE_MS = 100;
 
-/** Moves the focus whenever the focused element is removed. */
+/** Moves the focus nearby whenever the focused element is removed. */
 export function keepFocus(): void {
   let place: Place = [];
   document.addEventListener('focusin', ({ target }) => {
@@ -48,8 +48,9 @@ export function keepFocus(): void {
   });
   document.addEventListener('focusout', ({ target }) =>
     queueMicrotask(() => {
-      const isInPage = target instanceof Element && target.isConnected; // so the focus moved
-      if (isInPage && target !== document.activeElement && target === place[0]?.element) place = [];
+      const hasLeft = target === place[0]?.element && target !== document.activeElement;
+      // The user left an element that still exists: nothing to restore.
+      if (hasLeft && target instanceof Element && target.isConnected) place = [];
     }),
   );
   new MutationObserver(() => {

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiFailure, request } from './api.ts';
-import { type AddressParts, filled, type Given, type ReadPath, type Result } from './site-api.ts';
+import { type AddressParts, fillPath, type Given, type ReadPath, type Result } from './site-api.ts';
 
 /** A page's data. Old data stays during a reload. */
 export interface Loaded<Data> {
@@ -83,7 +83,7 @@ export function useLoad<Path extends ReadPath>(
 ): Loaded<Result<`GET ${Path}`>>;
 export function useLoad(path: '/openapi.json'): Loaded<unknown>;
 export function useLoad(path: string, given?: Given): Loaded<unknown> {
-  const address = given === undefined && path.includes(':') ? undefined : filled(path, given);
+  const address = given === undefined && path.includes(':') ? undefined : fillPath(path, given);
   return useRead(address, (signal) => request('GET', address ?? '', { signal }));
 }
 
@@ -124,16 +124,16 @@ export function useList(
 ): LoadedList<unknown> {
   const readPart = async (signal: AbortSignal, cursor: string | null = null) => {
     const query = { ...given.query, cursor: cursor ?? '' };
-    return (await request('GET', filled(path, { ...given, query }), { signal })) as Part<unknown>;
+    return (await request('GET', fillPath(path, { ...given, query }), { signal })) as Part<unknown>;
   };
-  const readParts = async (signal: AbortSignal, { length }: unknown[] = []) => {
+  const readParts = async (signal: AbortSignal, shown: unknown[] = []) => {
     const parts = [await readPart(signal)];
-    while (parts.length < length && parts.at(-1)?.next) {
+    while (parts.length < shown.length && parts.at(-1)?.next) {
       parts.push(await readPart(signal, parts.at(-1)?.next));
     }
     return parts;
   };
-  const address = filled(path, given);
+  const address = fillPath(path, given);
   const loaded = useRead(address, readParts, before);
   const { data: parts = [], error, isLoading, run, reload } = loaded;
   const next = parts.at(-1)?.next;
@@ -152,7 +152,7 @@ export function useList(
   };
 }
 
-/** Listens to events of the window, and of what is in it, while a component is mounted. */
+/** Listens to window events, and to those that bubble up to it, while a component is mounted. */
 export function useListener(names: string[], listener: (event: Event) => unknown): void {
   const latest = useRef(listener);
   latest.current = listener;

@@ -81,7 +81,7 @@ export function whenForgotten(listener: () => void): () => void {
 
 /**
  * Removes this window's data about other accounts. This account's stays, even if the session had
- * expired: a request without a response is resent with its key.
+ * expired: a request without a response is resent with its Idempotency-Key.
  */
 export function keepFor(accountId: string): void {
   ignoringErrors(() => {

@@ -19,13 +19,14 @@ function packageUrl(apiUrl: string, name: 'client' | 'cli' | 'python'): string {
   return `${apiUrl.replace(/\/api\/v1$/, '')}/packages/${file}`;
 }
 
-/** Tests run this text. @param apiUrl with /api/v1 @param key the caller's own Idempotency-Key */
+/** Tests run this text. @param apiUrl with /api/v1 */
 export function typeScriptSample(
   apiUrl: string,
   body: Readonly<Record<string, unknown>>,
-  key?: string,
+  idempotencyKey?: string,
 ): string {
-  const options = key === undefined ? '' : `, { idempotencyKey: ${typeScriptText(key)} }`;
+  const options =
+    idempotencyKey === undefined ? '' : `, { idempotencyKey: ${typeScriptText(idempotencyKey)} }`;
   return `// npm install ${packageUrl(apiUrl, 'client')}
 import { Framewright } from '@framewright/client';
 

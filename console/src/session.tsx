@@ -42,8 +42,8 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
   const [state, setState] = useState<SessionState>(() => ({ kind: 'loading', wasIn: wasIn() }));
   const account = useRef<string | undefined>(undefined);
   const reads = useRef(0);
-  /** When the latest successful session read began. */
-  const knownIn = useRef(0);
+  /** When the latest read that found a session began. */
+  const knownSignedInAt = useRef(0);
   const refresh = useCallback(async () => {
     const mode = windowMode();
     reads.current += 1;
@@ -58,7 +58,7 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
       keepFor(id);
       if (account.current !== undefined && account.current !== id) return location.assign('/');
       account.current = id;
-      knownIn.current = began;
+      knownSignedInAt.current = began;
       // The mode was changed meanwhile, or belonged to another account.
       if (mode !== windowMode()) return refresh();
     }
@@ -75,7 +75,7 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
   }, []);
   useEffect(() => {
     // Ignores requests that began before a sign-in.
-    whenSignedOut((sentAt) => sentAt >= knownIn.current && setState(outAfter));
+    whenSignedOut((sentAt) => sentAt >= knownSignedInAt.current && setState(outAfter));
     void refresh();
   }, [refresh]);
   // When the window becomes visible: another window may have spent credits.
@@ -92,7 +92,8 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
 
 async function signOut(): Promise<void> {
   await api('POST /auth/sign-out').catch((error) => {
-    if (asFailure(error).status !== 401) throw error; // the session had already ended
+    const hadEnded = asFailure(error).status === 401;
+    if (!hadEnded) throw error;
   });
   remember(false);
   forgetPerson();
@@ -148,12 +149,12 @@ export function useMe(): Me {
   return state.me;
 }
 
-/** What the account's live credits are worth; null: nothing is sold, or nobody is signed in. */
+/** The price to show for live credits; null in test mode, or if none are sold or nobody is signed in. */
 export function rateOf(state: SessionState) {
   return state.kind === 'in' && state.me.mode === 'live' ? state.me.rate : null;
 }
 
-/** Which side of the account the page shows, and whose credits it spends. */
+/** Whether the page shows and spends the account's live or its test credits. */
 export function useMode(): Mode {
   return useMe().mode;
 }

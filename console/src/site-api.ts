@@ -1,5 +1,5 @@
-// The website's routes as types, from the server's (`SiteApi`): what a page must send to a route,
-// and what it gets.
+// Types of the website's routes, derived from the server's `SiteApi`: what a page must send to a
+// route, and what it gets.
 
 import type { NamesIn } from '../../server/src/site/route.ts';
 import type { SiteApi } from '../../server/src/site/site.ts';
@@ -56,10 +56,10 @@ export interface Given {
 
 export function addressOf<Path extends ReadPath>(path: Path, ...given: AddressParts<Path>): string;
 export function addressOf(path: string, given?: Given): string {
-  return filled(path, given);
+  return fillPath(path, given);
 }
 
-export function filled(path: string, { params = {}, query = {} }: Given = {}): string {
+export function fillPath(path: string, { params = {}, query = {} }: Given = {}): string {
   const named = path.replaceAll(/:(\w+)/g, (_, name) => encodeURIComponent(params[name] ?? ''));
   const texts = Object.entries(query).flatMap(([name, text]) => (text ? [[name, text]] : []));
   return texts.length === 0 ? named : `${named}?${new URLSearchParams(texts)}`;

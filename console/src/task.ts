@@ -3,7 +3,7 @@ import type { VideoItem } from '../../server/src/site/tasks/gallery.ts';
 import { isMissing, useEvery, useLoad } from './load.ts';
 import { useSession } from './session.tsx';
 
-/** The own name of a video; without one, its prompt. */
+/** The name that its owner gave a video; without one, its prompt. */
 export function nameOf({ name, prompt }: VideoItem): string {
   return name ?? prompt;
 }
@@ -21,7 +21,7 @@ const DELETED = {
   retention: 'It was kept',
 };
 
-/** Who deleted a video, followed by the time. */
+/** Who deleted a video. The caller appends the time. */
 export function whoDeleted({ by, at }: NonNullable<VideoItem['deleted']>): string {
   const before = by === 'retention' ? ' until ' : ' on ';
   return at === null ? 'It is not kept any more' : DELETED[by] + before;
@@ -32,19 +32,19 @@ export function downloadOf({ id }: VideoItem): string {
   return `/console/api/tasks/${id}/file`;
 }
 
-const EVERY_MS = 2000;
+const POLL_MS = 2000;
 
 /** A task, read again while something may still change; refreshes the balance when it ends. */
 export function useTask(id: string | undefined) {
   const loaded = useLoad('/console/api/tasks/:id', id === undefined ? id : { params: { id } });
   const { refresh } = useSession();
-  const isLive = loaded.data?.status === 'processing';
+  const isRunning = loaded.data?.status === 'processing';
   const isUnread = id !== undefined && loaded.data === undefined && !isMissing(loaded);
-  useEvery(isLive || isUnread ? EVERY_MS : undefined, () => {
+  useEvery(isRunning || isUnread ? POLL_MS : undefined, () => {
     if (!document.hidden && !loaded.isLoading) return loaded.reload();
   });
   useEffect(() => {
-    if (isLive) return () => void refresh();
-  }, [isLive]);
+    if (isRunning) return () => void refresh();
+  }, [isRunning]);
   return loaded;
 }

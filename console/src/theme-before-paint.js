@@ -6,7 +6,7 @@ try {
   // Storage is disabled: the system's theme applies.
 }
 
-// The accent of the operator's brand.
+// The accent colour of the operator's brand.
 const meta = document.querySelector('meta[name=brand]');
 for (const [token, value] of Object.entries(JSON.parse(meta?.content ?? '{}').tokens ?? {})) {
   document.documentElement.style.setProperty(token, value);

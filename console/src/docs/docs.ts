@@ -10,7 +10,7 @@ makeTabs();
 offerTestKey();
 addCopyButtons();
 closeContentsOnPhone();
-openFromAddress();
+openLinkedDetails();
 addSearch();
 
 /** Folds the list of pages on a phone, where it would push the text down. */
@@ -27,7 +27,7 @@ function closeContentsOnPhone(): void {
   contents.scrollTop = current.offsetTop - contents.clientHeight / 2;
 }
 
-function openFromAddress(): void {
+function openLinkedDetails(): void {
   const open = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (target instanceof HTMLDetailsElement) target.open = true;

@@ -16,8 +16,8 @@ const STOP_WORDS = new Set(
   your`.split(/\s+/),
 );
 
-/** Synonyms: the docs' word, then what readers call it. */
-const CALLED = `
+/** A line has the docs' word, or several joined by `_`, then what readers call it. */
+const SYNONYM_LINES = `
 aspect_ratio portrait landscape square vertical horizontal orientation
 cancel abort stop interrupt
 changes changelog release releases
@@ -48,11 +48,11 @@ unauthorized 401
 wait poll polling progress status
 webhook callback callbacks notification notifications notify`;
 
-const SYNONYMS = synonyms();
+const SYNONYMS = parseSynonyms();
 
-function synonyms(): Map<string, string[]> {
+function parseSynonyms(): Map<string, string[]> {
   const found = new Map<string, string[]>();
-  for (const line of CALLED.trim().split('\n')) {
+  for (const line of SYNONYM_LINES.trim().split('\n')) {
     const [word = '', ...others] = line.split(' ');
     for (const other of others) {
       found.set(stem(other), [...(found.get(stem(other)) ?? []), ...word.split('_')]);
@@ -74,7 +74,7 @@ function termOf(word: string): string | null {
 const WORDS = /[\n\r\p{Z}\p{P}]+/u;
 const wordsOf = (text: string) => text.split(WORDS).filter(Boolean);
 
-const SHOWN = 8;
+const MAX_RESULTS = 8;
 
 /**
  * Finds the sections with any of a query's words, the last of which may be a prefix. Sections with
@@ -100,6 +100,6 @@ export function openFinder(Search: typeof MiniSearch, rows: Row[]): (query: stri
       fuzzy: (term) => (term.length > 5 ? 1 : false),
       weights: { prefix: 0.4, fuzzy: 0.1 },
     });
-    return found.slice(0, SHOWN).map(({ id, page, heading }) => ({ id, page, heading }));
+    return found.slice(0, MAX_RESULTS).map(({ id, page, heading }) => ({ id, page, heading }));
   };
 }

@@ -19,10 +19,10 @@ export function makeTabs(): void {
   if (remembered) for (const choose of groups) choose(remembered);
 }
 
-function groupOf(samples: HTMLElement, at: number, chosen: Choose): Choose[] {
+function groupOf(samples: HTMLElement, at: number, onChosen: Choose): Choose[] {
   const panels = [...samples.querySelectorAll<HTMLElement>('[data-tab]')];
   if (panels.length < 2) return [];
-  const tabs = panels.map((panel, index) => tabOf(panel, `docs-${at}-${index}`, chosen));
+  const tabs = panels.map((panel, index) => tabOf(panel, `docs-${at}-${index}`, onChosen));
   const list = element('div', { role: 'tablist', 'aria-label': 'Tool' }, ...tabs);
   list.addEventListener('keydown', (event) => moveFocus(event, tabs));
   samples.prepend(list);
@@ -40,14 +40,14 @@ function groupOf(samples: HTMLElement, at: number, chosen: Choose): Choose[] {
   return [choose];
 }
 
-function tabOf(panel: HTMLElement, id: string, chosen: Choose): HTMLElement {
+function tabOf(panel: HTMLElement, id: string, onChosen: Choose): HTMLElement {
   const name = panel.dataset.tab ?? '';
   const attributes = { type: 'button', id, role: 'tab', 'aria-controls': `${id}-panel` };
   const tab = element('button', attributes, name);
   panel.id = `${id}-panel`;
   panel.setAttribute('role', 'tabpanel');
   panel.setAttribute('aria-labelledby', id);
-  tab.addEventListener('click', () => chosen(name));
+  tab.addEventListener('click', () => onChosen(name));
   return tab;
 }
 

@@ -54,11 +54,11 @@ async function makeKey(places: Text[]): Promise<string> {
     fill(places, secret);
     return `Every sample has it now. It works for ${DAYS_VALID} days.`;
   } catch (error) {
-    if (!(error instanceof ApiFailure)) return 'That did not work. Try again.'; // not of the service
+    if (!(error instanceof ApiFailure)) return 'That did not work. Try again.'; // such as full storage
     if (error.status === 401) {
       location.assign(`/sign-in?next=${encodeURIComponent(location.pathname)}`);
     }
     if (error.code !== 'proof_required') return error.message;
-    return 'Make it on the page “API keys”: it asks for a new code after a while.';
+    return 'First confirm that it is you: make the key on the page “API keys”.';
   }
 }

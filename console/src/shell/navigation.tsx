@@ -116,12 +116,12 @@ function useMenu() {
   return { menu, close };
 }
 
-export function AccountMenu({ me, isConsole }: { me: Me; isConsole: boolean }) {
+export function AccountMenu({ me, isOperatorConsole }: { me: Me; isOperatorConsole: boolean }) {
   const { signOut } = useSession();
   const { menu, close } = useMenu();
   const leave = () => signOut().catch(toastFailure);
   const links: Destination[] = [
-    ...DESTINATIONS.filter((page) => isConsole || !isInNarrowNavigation(page)),
+    ...DESTINATIONS.filter((page) => isOperatorConsole || !isInNarrowNavigation(page)),
     { href: '/settings', title: 'Settings', icon: 'person' },
     { href: '/pricing', title: 'Prices', icon: 'coins' },
     { href: '/status', title: 'Status', icon: 'chart' },
@@ -148,7 +148,7 @@ export function AccountMenu({ me, isConsole }: { me: Me; isConsole: boolean }) {
       </summary>
       <div class="absolute right-0 z-40 mt-2 w-64 border border-edge bg-sheet py-1.5">
         <p class="border-b border-line px-4 pt-1.5 pb-3 text-sm break-all text-dim">{me.email}</p>
-        {!isConsole && (
+        {!isOperatorConsole && (
           <div class="border-b border-line px-4 py-2.5">
             <ModeSwitch key={me.mode} mode={me.mode} />
           </div>

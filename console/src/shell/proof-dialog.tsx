@@ -57,7 +57,7 @@ function Proof({ email, failure: { message, details }, settle }: ProofProps) {
         <CodeForm
           email={email}
           logsMail={logsMail}
-          send={send}
+          sendCode={send}
           verify={verify}
           action="Confirm"
           working="Confirming"

@@ -35,20 +35,25 @@ const FOOTER = [
   { href: '/report', title: 'Report a video' },
 ];
 
-/** @param props.shown counts navigations: after each, the title gets the focus unless a field has it */
-export function Shell({ shown, children }: { shown: number; children: ComponentChildren }) {
+interface ShellProps {
+  navigationCount: number;
+  children: ComponentChildren;
+}
+
+/** After each navigation the title gets the focus, unless a field has it. */
+export function Shell({ navigationCount, children }: ShellProps) {
   const { state } = useSession();
   const main = useRef<HTMLElement>(null);
   const { path } = useLocation();
   useEffect(() => {
-    if (shown === 0 || document.activeElement?.matches('main input')) return;
+    if (navigationCount === 0 || document.activeElement?.matches('main input')) return;
     const title = main.current?.querySelector<HTMLElement>('h1[tabindex]');
     (title ?? main.current)?.focus({ preventScroll: true });
-  }, [shown]);
+  }, [navigationCount]);
   const me = state.kind === 'in' ? state.me : undefined;
   // An operator at work has no balance and no test mode.
-  const isConsole = me?.is_operator === true && /^\/operator(\/|$)/.test(path);
-  const items = isConsole ? CONSOLE : me ? DESTINATIONS : PUBLIC;
+  const isOperatorConsole = me?.is_operator === true && /^\/operator(\/|$)/.test(path);
+  const items = isOperatorConsole ? CONSOLE : me ? DESTINATIONS : PUBLIC;
   return (
     <div class="flex min-h-dvh flex-col">
       <a
@@ -58,7 +63,7 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
         Skip to the content
       </a>
       <OfflineBanner />
-      {me?.mode === 'test' && !isConsole && <TestBar />}
+      {me?.mode === 'test' && !isOperatorConsole && <TestBar />}
       <header class="sticky top-0 z-30 bg-paper">
         <div class="mx-auto flex h-16 max-w-[76rem] items-center justify-between gap-5 px-4 sm:px-8">
           <div class="flex h-full min-w-0 items-center gap-6 lg:gap-11">
@@ -68,15 +73,15 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
             <TopNavigation items={items} />
           </div>
           <div class="flex flex-none items-center gap-1.5">
-            {me && !isConsole && (
+            {me && !isOperatorConsole && (
               // Narrow windows have it in the account menu.
               <div key={me.mode} class="mr-4 hidden xl:block">
                 <ModeSwitch mode={me.mode} />
               </div>
             )}
-            {me && !isConsole && <Balance me={me} />}
+            {me && !isOperatorConsole && <Balance me={me} />}
             <ThemeButton />
-            {me && <AccountMenu me={me} isConsole={isConsole} />}
+            {me && <AccountMenu me={me} isOperatorConsole={isOperatorConsole} />}
             {state.kind === 'out' && path !== '/sign-in' && (
               <ButtonLink href="/sign-in" small>
                 Sign in
@@ -89,8 +94,8 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
       <main id="main" ref={main} class="min-h-[calc(100dvh-4.6rem)] flex-1" tabIndex={-1}>
         {children}
       </main>
-      {!isConsole && <Footer />}
-      {me && !isConsole && <PhoneNavigation />}
+      {!isOperatorConsole && <Footer />}
+      {me && !isOperatorConsole && <PhoneNavigation />}
       {me && <Dialogs key={me.account_id} />}
       {me && <ProofDialogs email={me.email} />}
       <Toasts />
@@ -120,7 +125,7 @@ function Footer() {
 
 const BRAND = 'inline-flex min-w-0 items-center gap-2.5 text-lg font-semibold tracking-[-0.03em]';
 
-/** A logo that is no icon stands for the name. */
+/** A logo that isn't an icon replaces the name. */
 function Logo({ isSmall }: { isSmall: boolean }) {
   const { name, logo } = brand;
   const image = logo && (
@@ -135,13 +140,13 @@ function Logo({ isSmall }: { isSmall: boolean }) {
   if (logo && !logo.is_icon) return image;
   return (
     <>
-      {image ?? <Mark />}
+      {image ?? <DefaultLogo />}
       <span class={`max-w-64 truncate pb-0.5 ${isSmall ? 'max-[28rem]:sr-only' : ''}`}>{name}</span>
     </>
   );
 }
 
-function Mark() {
+function DefaultLogo() {
   return (
     <svg viewBox="0 0 26 26" width="26" height="26" aria-hidden="true" class="flex-none">
       <path

@@ -15,8 +15,8 @@ let open: (opened: Opened) => void = () => {};
 
 /**
  * Opens a dialog above all others. The user closes it, or a navigation does.
- * @param options.mustBeAnswered only its content's buttons close it, since it can't be shown again:
- *   Back changes the page below it, and the browser asks before it leaves the site
+ * @param options.mustBeAnswered for what can't be shown again, such as a secret: only the buttons in
+ *   it close it. Back changes the page below it, and the browser asks before it leaves the site
  */
 export function openDialog(content: ComponentChildren, { mustBeAnswered = false } = {}): void {
   count += 1;
@@ -64,8 +64,8 @@ function useModal(mustBeAnswered: boolean, onClose: () => void) {
   const dialog = useRef<HTMLDialogElement>(null);
   const latest = useRef(onClose);
   latest.current = onClose;
-  // A layout effect: a later one might find that the focus has left the opener, and would return
-  // it only some time after the dialog is removed.
+  // A layout effect, because a plain one runs too late: by then the focus may have left the opener,
+  // and it would come back some time after the dialog is gone.
   useLayoutEffect(() => {
     const before = placeOf(document.activeElement);
     const element = dialog.current;

@@ -40,7 +40,7 @@ export function Money({ minor, currency }: { minor: number; currency: string }) 
   return <span class="figures whitespace-nowrap">{formatMoney(minor, currency)}</span>;
 }
 
-/** What credits cost, and by which price; nothing where none are sold. */
+/** About what credits cost, and at which price; nothing where none are sold. */
 export function Worth({ credits, rate }: { credits: number; rate: OnSale['rate'] }) {
   if (rate === null) return null;
   const minor = Math.max(1, Math.round((credits * rate.price) / rate.credits));

@@ -2,7 +2,7 @@ import type { GivenChange, ShownVerb } from '../../../../server/src/site/operato
 import { request } from '../../api.ts';
 import { useDraft } from '../../draft.ts';
 import { useLoad } from '../../load.ts';
-import { filled } from '../../site-api.ts';
+import { fillPath } from '../../site-api.ts';
 import { Facts } from '../../ui/card.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Segments, Switch } from '../../ui/form/controls.tsx';
@@ -63,7 +63,7 @@ function VerbForm({ change, verb, onDone }: Props & { verb: ShownVerb }) {
       : choices.some(({ field }) => field === name);
   const fields = Object.entries(verb.fields).filter(([name]) => isAsked(name));
   const draft = useDraft<Entered>(`${change.verb} ${Object.values(given).join(' ')}`, () => ({
-    ...Object.fromEntries(fields.map(([name, field]) => [name, emptyOf(field)])),
+    ...Object.fromEntries(fields.map(([name, field]) => [name, initialOf(field)])),
     chosen: choices.length === 1 ? (choices[0]?.field ?? '') : '',
     ...change.initial,
     reason: '',
@@ -111,7 +111,7 @@ function VerbForm({ change, verb, onDone }: Props & { verb: ShownVerb }) {
   );
 }
 
-/** All fields; with choices, only the chosen one, which has its text or true. */
+/** All fields; with choices, only the chosen one, as its text, or true if it has none. */
 function enteredIn({ chosen = '', reason = '', ...fields }: Entered): Entered {
   const name = String(chosen);
   return { ...(name === '' ? fields : { [name]: fields[name] || true }), reason };
@@ -159,7 +159,7 @@ function Choices({
 async function run(name: string, { isChange }: ShownVerb, fields: Entered): Promise<object> {
   const address = `${VERBS}/${name.replaceAll(' ', '/')}`;
   if (!isChange)
-    return (await request('GET', filled(address, { query: queryOf(fields) }))) as object;
+    return (await request('GET', fillPath(address, { query: queryOf(fields) }))) as object;
   const result = (await request('POST', address, { body: fields })) as object;
   const { changed, booked }: { changed?: boolean; booked?: boolean } = result;
   toast((changed ?? booked ?? true) ? 'Done, and recorded.' : 'There was nothing to change.');
@@ -184,7 +184,7 @@ function factsOf(given: Entered) {
 type FieldOfVerb = ShownVerb['fields'][string];
 
 /** A field's initial value; for a required choice, its first option. */
-function emptyOf({ kind, choices = [], isOptional }: FieldOfVerb): string | boolean {
+function initialOf({ kind, choices = [], isOptional }: FieldOfVerb): string | boolean {
   if (kind === 'flag') return false;
   return isOptional ? '' : (choices[0] ?? '');
 }
@@ -205,7 +205,7 @@ function VerbField({
 }: DraftField<string | boolean> & { label: string; field: FieldOfVerb }) {
   const words = { label, hint: about, error };
   if (kind === 'flag') return <Switch {...words} checked={value === true} onChange={onChange} />;
-  if (kind === 'file') return <FileField {...words} max={max} onChange={onChange} />;
+  if (kind === 'file') return <FileField {...words} maxBytes={max} onChange={onChange} />;
   if (kind === 'choice') {
     const shown = choices.map((choice) => ({ value: choice, label: labelOf(choice) }));
     return <Segments {...words} value={String(value)} choices={shown} onChange={onChange} />;

@@ -50,7 +50,7 @@ export default function SignInPage() {
             in this window.
           </Notice>
         )}
-        <Closed until={query.closed} />
+        <AccountClosed until={query.closed} />
         {draft.value.isSent ? (
           <CodeStep draft={draft} logsMail={logsMail} onDone={enter} />
         ) : (
@@ -74,7 +74,7 @@ function Notice({ title, children }: { title: string; children: ComponentChildre
   );
 }
 
-function Closed({ until = '' }: { until: string | undefined }) {
+function AccountClosed({ until = '' }: { until: string | undefined }) {
   if (Number.isNaN(Date.parse(until))) return null;
   return (
     <Notice title="Your account is closed, and you are signed out everywhere.">
@@ -114,11 +114,11 @@ function Aside({ credits }: { credits: number }) {
   );
 }
 
-type Typed = Draft<{ email: string; isSent: boolean }>;
+type SignInDraft = Draft<{ email: string; isSent: boolean }>;
 type Enter = (result: SignInResult) => Promise<void>;
 
 /** Requests a code by mail. The response is the same for known and unknown addresses. */
-function EmailStep({ draft: { value, set } }: { draft: Typed }) {
+function EmailStep({ draft: { value, set } }: { draft: SignInDraft }) {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => form.current?.querySelector('input')?.focus(), []);
   const { isBusy, failure, send } = useSending(() =>
@@ -145,11 +145,17 @@ function EmailStep({ draft: { value, set } }: { draft: Typed }) {
   );
 }
 
-function sendCode({ email }: Typed['value']) {
+function sendCode({ email }: SignInDraft['value']) {
   return api('POST /auth/code', { body: { email: email.trim() } });
 }
 
-function CodeStep({ draft, logsMail, onDone }: { draft: Typed; logsMail: boolean; onDone: Enter }) {
+interface CodeStepProps {
+  draft: SignInDraft;
+  logsMail: boolean;
+  onDone: Enter;
+}
+
+function CodeStep({ draft, logsMail, onDone }: CodeStepProps) {
   const email = draft.value.email.trim();
   return (
     <div class="mt-4">
@@ -161,7 +167,7 @@ function CodeStep({ draft, logsMail, onDone }: { draft: Typed; logsMail: boolean
         verify={async (code) => {
           await onDone(await api('POST /auth/code/verify', { body: { email, code } }));
         }}
-        send={() => sendCode(draft.value)}
+        sendCode={() => sendCode(draft.value)}
       >
         <Button look="quiet" small onClick={() => draft.set({ isSent: false })}>
           Use another address
@@ -191,7 +197,7 @@ function OtherWays({ site, next, query, onDone }: OtherWaysProps) {
       <p class="mb-3 text-dim">or</p>
       {query.error && (
         <p role="alert" class="mb-4 border-l-4 border-bad pl-4">
-          {REASONS.get(query.error) ?? REASONS.get('failed')}
+          {FAILURES.get(query.error) ?? FAILURES.get('failed')}
         </p>
       )}
       <div class="grid gap-2.5">
@@ -211,7 +217,7 @@ function OtherWays({ site, next, query, onDone }: OtherWaysProps) {
   );
 }
 
-const REASONS = new Map([
+const FAILURES = new Map([
   ['denied', 'You did not allow the other service to sign you in here.'],
   [
     'disabled',
@@ -229,13 +235,13 @@ const ISSUERS = [
   { id: 'oidc', name: 'single sign-on' },
 ] as const;
 
-const FIRST = '/playground';
+const DEFAULT_PAGE = '/playground';
 
 /** The page after the sign-in. A link sent by somebody must not lead to another site. */
-function nextPath(given = FIRST): string {
+function nextPath(given = DEFAULT_PAGE): string {
   const url = URL.parse(given, location.origin);
   const isOurs = url?.origin === location.origin && given.startsWith('/');
   // The path of /.//other.example is //other.example, which would lead to that host.
-  if (!isOurs || url.pathname.startsWith('//') || url.pathname === '/sign-in') return FIRST;
+  if (!isOurs || url.pathname.startsWith('//') || url.pathname === '/sign-in') return DEFAULT_PAGE;
   return `${url.pathname}${url.search}`;
 }

@@ -30,14 +30,14 @@ export function plot(element: HTMLElement, settings: Settings): () => void {
     }
   });
   resized.observe(element);
-  const chosen = new MutationObserver(redraw);
-  chosen.observe(document.documentElement, { attributeFilter: ['data-theme'] });
-  const system = matchMedia('(prefers-color-scheme: dark)');
-  system.addEventListener('change', redraw);
+  const chosenTheme = new MutationObserver(redraw);
+  chosenTheme.observe(document.documentElement, { attributeFilter: ['data-theme'] });
+  const systemTheme = matchMedia('(prefers-color-scheme: dark)');
+  systemTheme.addEventListener('change', redraw);
   return () => {
     resized.disconnect();
-    chosen.disconnect();
-    system.removeEventListener('change', redraw);
+    chosenTheme.disconnect();
+    systemTheme.removeEventListener('change', redraw);
     chart.destroy();
   };
 }

@@ -25,7 +25,7 @@ export function TextArea({ label, hint, error, onChange, ...area }: AreaProps) {
 }
 
 interface ChoiceProps extends TextProps {
-  /** Labels by value, or a list: an object would sort values that are numbers. */
+  /** Labels by value, or a list to keep the order of numbers, which an object would sort. */
   choices: Record<string, string> | (string | { value: string; label: string })[];
 }
 

@@ -1,7 +1,7 @@
 import { FieldFrame } from './field.tsx';
 import { useSending } from './sending.tsx';
 
-/** The browser reads a file in one piece. */
+/** The browser reads the whole file into memory. */
 const MAX_BYTES = 1024 ** 3;
 
 /** The SHA-256 of a file in hex, computed in the browser. */

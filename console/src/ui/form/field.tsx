@@ -63,6 +63,7 @@ export interface TextProps extends FieldProps {
   onChange: (text: string) => void;
 }
 
+/** Returns the `value` and `onChange` of a field by its name. */
 export function binding<Value>(value: Value, onChange: (change: Partial<Value>) => void) {
   return <Name extends keyof Value>(name: Name) => ({
     value: value[name],

@@ -2,20 +2,19 @@ import { useState } from 'preact/hooks';
 import { FieldFrame, type FieldProps, INPUT } from './field.tsx';
 
 interface FileProps extends FieldProps {
-  /** The most bytes that the file may have. */
-  max: number | undefined;
+  maxBytes: number | undefined;
   /** Called with the file in base64; empty without one. */
   onChange: (base64: string) => void;
 }
 
-export function FileField({ label, hint, error, max = Infinity, onChange }: FileProps) {
+export function FileField({ label, hint, error, maxBytes = Infinity, onChange }: FileProps) {
   const [isTooLarge, setTooLarge] = useState(false);
   const choose = async (file: File | undefined) => {
-    const isOver = file !== undefined && file.size > max;
+    const isOver = file !== undefined && file.size > maxBytes;
     setTooLarge(isOver);
     onChange(file && !isOver ? await base64Of(file) : '');
   };
-  const problem = isTooLarge ? `The file has more than ${max / 1024} KB.` : error;
+  const problem = isTooLarge ? `The file has more than ${maxBytes / 1024} KB.` : error;
   return (
     <FieldFrame label={label} hint={hint} error={problem}>
       {(control) => (

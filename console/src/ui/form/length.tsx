@@ -8,16 +8,16 @@ export function Length({
   error,
 }: {
   value: number;
-  /** In order. */
+  /** Ascending. */
   durations: readonly number[];
   onChange: (value: number) => void;
   error?: string | undefined;
 }) {
   const [min, max] = [durations[0] ?? value, durations.at(-1) ?? value];
-  const isWhole = max - min === durations.length - 1;
+  const isEverySecond = max - min === durations.length - 1;
   const words = { label: 'Length', error };
   const range = { value, min, max, onChange };
-  if (isWhole) return <Range {...words} {...range} />;
+  if (isEverySecond) return <Range {...words} {...range} />;
   const choices = durations.map((seconds) => ({ value: String(seconds), label: `${seconds} s` }));
   const choose = (text: string) => onChange(Number(text));
   return <Segments {...words} value={String(value)} choices={choices} onChange={choose} />;

@@ -7,7 +7,7 @@ import { FieldFrame, INPUT } from './field.tsx';
 import { SendButton, submitting, useSending } from './sending.tsx';
 
 const DIGITS = 8;
-const AGAIN_SECONDS = 30;
+const RESEND_SECONDS = 30;
 
 interface Props {
   email: string;
@@ -16,33 +16,33 @@ interface Props {
   action: string;
   working: string;
   verify: (code: string) => Promise<void>;
-  send: () => Promise<unknown>;
+  sendCode: () => Promise<unknown>;
   children?: ComponentChildren;
 }
 
 /** A field for a mailed code, which is verified once all digits are entered. */
 export function CodeForm(props: Props) {
-  const { verify: check, send, children } = props;
+  const { verify, sendCode, children } = props;
   const [code, setCode] = useState('');
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => input.current?.focus(), []);
   const { isBusy, failure, ...sending } = useSending((given: string) =>
-    check(given).catch((error) => {
+    verify(given).catch((error) => {
       input.current?.select();
       throw error;
     }),
   );
-  const verify = (given: string) => {
+  const submit = (given: string) => {
     if (given.length === DIGITS && !isBusy) void sending.send(given);
   };
   const change = (text: string) => {
     const digits = text.replace(/\D/g, '').slice(0, DIGITS);
     setCode(digits);
     sending.clear();
-    if (digits.length === DIGITS && digits !== code) verify(digits);
+    if (digits.length === DIGITS && digits !== code) submit(digits);
   };
   return (
-    <form class="grid gap-6" onSubmit={submitting(() => verify(code))}>
+    <form class="grid gap-6" onSubmit={submitting(() => submit(code))}>
       <p class="text-dim">
         {props.logsMail
           ? 'This service has no mail server. Read the code in its log, in the mail to '
@@ -68,7 +68,7 @@ export function CodeForm(props: Props) {
         {isBusy ? props.working : props.action}
       </Button>
       <div class="flex flex-wrap gap-2.5">
-        <SendAgain send={send} onSent={() => change('')} />
+        <SendAgain send={sendCode} onSent={() => change('')} />
         {children}
       </div>
     </form>
@@ -77,17 +77,17 @@ export function CodeForm(props: Props) {
 
 /** Sends another code after a pause, invalidating the previous one. */
 function SendAgain({ send, onSent }: { send: () => Promise<unknown>; onSent: () => void }) {
-  const [wait, setWait] = useState(AGAIN_SECONDS);
+  const [wait, setWait] = useState(RESEND_SECONDS);
   const [message, setMessage] = useState('');
   useEffect(() => {
     if (wait === 0) return;
     const timer = setTimeout(() => setWait(wait - 1), 1000);
     return () => clearTimeout(timer);
   }, [wait]);
-  const again = () =>
+  const sendAgain = () =>
     send().then(
       () => {
-        setWait(AGAIN_SECONDS);
+        setWait(RESEND_SECONDS);
         setMessage('A new code was sent. Only the newest one is valid.');
         onSent();
       },
@@ -95,7 +95,13 @@ function SendAgain({ send, onSent }: { send: () => Promise<unknown>; onSent: () 
     );
   return (
     <>
-      <Button look="quiet" small icon="refresh" disabled={wait > 0} onClick={() => void again()}>
+      <Button
+        look="quiet"
+        small
+        icon="refresh"
+        disabled={wait > 0}
+        onClick={() => void sendAgain()}
+      >
         {wait > 0 ? `Send another code in ${wait} s` : 'Send another code'}
       </Button>
       <p role="status" class="order-last w-full text-sm text-dim">

@@ -17,7 +17,7 @@ export function useSending<Given extends unknown[]>(work: (...given: Given) => P
   return { isBusy, failure, send, clear: () => setFailure(undefined) };
 }
 
-/** A form's submit listener, which sends the form instead of the browser. */
+/** A form's submit listener: calls `send`, and keeps the browser from submitting the form. */
 export function submitting(send: () => unknown): (event: Event) => void {
   return (event) => {
     event.preventDefault();

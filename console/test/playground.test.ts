@@ -222,7 +222,7 @@ async function compareInNewTab(page: Page): Promise<void> {
   const box = await page.getByRole('region', { name: 'This video costs' }).boundingBox();
   assert.ok(box && box.y + box.height < 760, 'it sticks to the lower edge of a phone');
   await page.locator('h1').press('?');
-  await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
   await expectNoViolations(page);
 }
 

@@ -10,7 +10,7 @@ import { leaveFor, SendButton } from '../../ui/form/sending.tsx';
 import { Credits, expiryOf, formatNumber, Money, pricePerThousand } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { AskForCredits } from '../../ui/support.tsx';
-import { isOver } from './purchases.tsx';
+import { isInactive } from './purchases.tsx';
 
 type Pack = OnSale['packs'][number];
 type Plan = OnSale['plans'][number];
@@ -34,7 +34,7 @@ export function Choice({
     );
   }
   const isPlans = way === 'plans';
-  const isSubscribed = isPlans && subscription !== null && !isOver(subscription);
+  const isSubscribed = isPlans && subscription !== null && !isInactive(subscription);
   const shown: Array<Pack | Plan> = isPlans ? plans : packs;
   const buy = ({ id }: Pack | Plan) =>
     isPlans

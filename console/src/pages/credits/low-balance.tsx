@@ -30,7 +30,7 @@ export function LowBalance(props: Props) {
     >
       <div class="grid gap-x-16 gap-y-9 lg:grid-cols-2">
         <Alert {...props} />
-        {canReload && <Reload {...props} />}
+        {canReload && <AutoReload {...props} />}
       </div>
     </Card>
   );
@@ -127,9 +127,9 @@ function Alert({ credits: { alert_below: known }, onChange }: Props) {
   );
 }
 
-function Reload({ credits: { auto_reload: known }, packs, onChange }: Props) {
+function AutoReload({ credits: { auto_reload: known }, packs, onChange }: Props) {
   const packOf = (packId: string) => packs.find(({ id }) => id === packId) ?? packs[0];
-  const draft = useDraft('reload', () => firstReload(known, packOf(known?.pack_id ?? '')));
+  const draft = useDraft('reload', () => initialReload(known, packOf(known?.pack_id ?? '')));
   const { packId, below, limit } = draft.value;
   const field = binding(draft.value, draft.set);
   const pack = packOf(packId);
@@ -180,7 +180,7 @@ function Reload({ credits: { auto_reload: known }, packs, onChange }: Props) {
 }
 
 /** The saved fields, by default up to three packs a month. */
-function firstReload(known: CreditsOf['auto_reload'], pack: Props['packs'][number] | undefined) {
+function initialReload(known: CreditsOf['auto_reload'], pack: Props['packs'][number] | undefined) {
   const most = known?.monthly_limit ?? (pack?.price ?? 0) * 3;
   return {
     isOn: known !== null,

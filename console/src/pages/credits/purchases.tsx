@@ -9,8 +9,8 @@ import { leaveFor, SendButton } from '../../ui/form/sending.tsx';
 import { Credits, DateTime, Money, RelativeTime } from '../../ui/format.tsx';
 import { type Column, column, ListCard, numbers } from '../../ui/table.tsx';
 
-/** Whether a subscription no longer brings credits, or doesn't yet. */
-export function isOver({ state }: SubscriptionShown): boolean {
+/** Whether a subscription brings no credits yet, or no longer does. */
+export function isInactive({ state }: SubscriptionShown): boolean {
   return ['opening', 'canceled', 'incomplete_expired', 'expired'].includes(state);
 }
 
@@ -26,7 +26,7 @@ const SUBSCRIPTION_STATES: Record<string, { tone: Tone; word: string }> = {
 
 export function SubscriptionCard({ subscription }: { subscription: SubscriptionShown }) {
   const { plan_name: name, state, ends_at: endsAt, renews_at: renewsAt } = subscription;
-  if (isOver(subscription)) return null;
+  if (isInactive(subscription)) return null;
   const { tone, word } = SUBSCRIPTION_STATES[state] ?? { tone: 'neutral' as const, word: state };
   return (
     <Card title={`Subscription: ${name}`} actions={<PortalButton label="Manage" />}>
@@ -92,10 +92,10 @@ const COLUMNS: Column<OrderShown>[] = [
   )),
   numbers('Credits', ({ credits }) => <Credits value={credits} />),
   numbers('Price', ({ price, currency }) => <Money minor={price} currency={currency} />),
-  column('Receipt', (order) => <Papers order={order} />),
+  column('Receipt', (order) => <ReceiptLink order={order} />),
 ];
 
-function Papers({ order }: { order: OrderShown }) {
+function ReceiptLink({ order }: { order: OrderShown }) {
   if (order.checkout_url) return <Link href={order.checkout_url}>Pay</Link>;
   if (order.receipt_url) return <Link href={order.receipt_url}>Receipt</Link>;
   return <span class="text-dim">–</span>;

@@ -13,11 +13,11 @@ const PAUSE_MS = 2200;
 
 export function ReturnNotice({ onSettled }: { onSettled: () => Promise<void> }) {
   const { query } = useLocation();
-  const [notice, setNotice] = useState<Notice | undefined>(firstOf(query));
-  const settled = useRef(onSettled);
-  settled.current = onSettled;
+  const [notice, setNotice] = useState<Notice | undefined>(initialNotice(query));
+  const latest = useRef(onSettled);
+  latest.current = onSettled;
   useEffect(() => {
-    setNotice(firstOf(query));
+    setNotice(initialNotice(query));
     const readOutcome = outcomeReader(query);
     if (!readOutcome) return;
     let isGone = false;
@@ -27,7 +27,7 @@ export function ReturnNotice({ onSettled }: { onSettled: () => Promise<void> }) 
         if (isGone) return;
         if (found) {
           setNotice(found === 'managed' ? undefined : found);
-          await settled.current();
+          await latest.current();
           return;
         }
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
@@ -41,7 +41,7 @@ export function ReturnNotice({ onSettled }: { onSettled: () => Promise<void> }) 
   return notice ? <Shown {...notice} /> : null;
 }
 
-function firstOf(query: Record<string, string>): Notice | undefined {
+function initialNotice(query: Record<string, string>): Notice | undefined {
   if (query.canceled) return { outcome: 'canceled' };
   return query.order || query.subscribed ? { outcome: 'waiting' } : undefined;
 }

@@ -9,11 +9,11 @@ import { Field } from '../../ui/form/field.tsx';
 import { DraftDialog } from '../../ui/form/form-dialog.tsx';
 import { NewSecret } from '../../ui/form/new-secret.tsx';
 
-/** Keys end with a day (UTC). */
+/** A key is valid until the end of its last day (UTC). */
 const END_OF_DAY = 'T23:59:59.000Z';
 const dayOf = ({ expires_at: at }: ApiKey) => at?.slice(0, 10) ?? '';
 
-/** Without a key, creates one. */
+/** Edits a key, or creates one if there is no `apiKey`. */
 export function KeyForm({ apiKey, onSaved }: { apiKey?: ApiKey; onSaved: () => unknown }) {
   const mode = useMode();
   const draft = useDraft(apiKey ? `key ${apiKey.id}` : 'key', () => ({

@@ -105,7 +105,7 @@ function Closing() {
   );
 }
 
-function samples(url: string): Record<string, string> {
+function samplesOf(url: string): Record<string, string> {
   return {
     curl: `curl ${url}/video/generations \\
   -H "Authorization: Bearer $FRAMEWRIGHT_API_KEY" \\
@@ -125,7 +125,7 @@ function OneRequest({ apiUrl = `${location.origin}/api/v1` }: { apiUrl?: string 
       title="One request. Safe to send again."
       text="After a lost connection, a restart or a timeout, send the same request with the same Idempotency-Key. The video is not made or charged a second time."
     >
-      <CodeTabs label="Create a video" samples={samples(apiUrl)} />
+      <CodeTabs label="Create a video" samples={samplesOf(apiUrl)} />
     </Part>
   );
 }

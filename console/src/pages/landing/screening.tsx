@@ -15,7 +15,7 @@ const PATTERN = {
   note: 'test pattern of the local renderer, not an AI model',
 };
 
-/** The video that the operator has chosen; otherwise a test pattern, if new tasks make such. */
+/** The video that the operator has chosen; otherwise a test pattern, if that is what tasks make. */
 export function Screening() {
   const { hero_video: page, shows_test_patterns: hasPattern } = brand;
   const [isGone, setGone] = useState(false);

@@ -49,7 +49,7 @@ export function AccountPage({ id }: { id: string }) {
   );
 }
 
-/** A change of credits. Its reference makes repeated clicks book it only once. */
+/** A change of credits. Its reference, made when the dialog opens, books a resend only once. */
 function movementOf(verb: 'credits grant' | 'credits adjust', account: string): Change {
   const reference = `console-${crypto.randomUUID().slice(0, 8)}`;
   return { verb, given: { account }, initial: { reference } };
@@ -128,7 +128,7 @@ function factsOf(account: Account) {
       name: 'Expiring credits',
       value: (
         <>
-          <Credits value={available} /> {kind}, <DateTime at={expiresAt} />, of {lot}
+          <Credits value={available} /> {kind}, until <DateTime at={expiresAt} />, from {lot}
         </>
       ),
     })),
@@ -193,13 +193,13 @@ function subscriptionOf({ subscription }: Account) {
 const ENDPOINTS: Column<Account['endpoints'][number]>[] = [
   prose('Address', ({ url, mode, description }) => (
     <Cell below={description}>
-      {url ?? 'none, only listed'} {mode === 'test' && <TestMark />}
+      {url ?? 'none: events are only listed'} {mode === 'test' && <TestMark />}
     </Cell>
   )),
   mono('Endpoint ID', ({ id }) => id),
   column('State', ({ disabled_at: at, disabled_because: why, failing_since: since }) => {
     if (at) return <Badge tone="bad">{`disabled: ${why}`}</Badge>;
-    if (since === null) return <Badge tone="good">sound</Badge>;
+    if (since === null) return <Badge tone="good">healthy</Badge>;
     return (
       <Cell below={['since ', <RelativeTime key="at" at={since} />]}>
         <Badge tone="bad">failing</Badge>

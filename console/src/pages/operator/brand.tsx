@@ -15,7 +15,7 @@ export function BrandPage() {
       lead="What customers see on pages, in mails and in documents. Reload a page to see a change."
       list={list}
       empty={null}
-      columns={[...SETTINGS, removing(list.items ?? [])]}
+      columns={[...SETTINGS, removeColumn(list.items ?? [])]}
       keyOf={({ setting }) => setting}
       actions={
         list.items?.some((setting) => !isFixed(setting)) && (
@@ -39,8 +39,8 @@ function changeOf(settings: Setting[]): Change {
   };
 }
 
-/** A file can't be emptied like a text. */
-function removing(settings: Setting[]): Column<Setting> {
+/** Unlike a text, a file can't be cleared in the form, so it has a button. */
+function removeColumn(settings: Setting[]): Column<Setting> {
   return column('', ({ setting, set_by: by }) =>
     setting === 'logo' && by === 'operator' ? (
       <AskButton
@@ -49,7 +49,7 @@ function removing(settings: Setting[]): Column<Setting> {
         change={{
           verb: 'brand set',
           title: 'Remove the logo',
-          effect: 'The default mark takes its place.',
+          effect: 'The default logo takes its place.',
           given: { logo: 'none' },
           without: settings.map((other) => other.setting),
         }}

@@ -14,7 +14,7 @@ type Row = Item<'GET /console/api/operator/costs'>;
 
 const GROUPS = { day: 'Day', model: 'Model', connection: 'Connection', account: 'Customer' };
 
-/** What ended tasks cost, and what is left of what their credits were sold for. */
+/** What ended tasks cost, and the margin over the price of their credits. */
 export function Costs() {
   const [asked, setAsked] = useState({ per: 'day', days: '7' });
   const field = binding(asked, (change) => setAsked((before) => ({ ...before, ...change })));
@@ -22,7 +22,7 @@ export function Costs() {
   return (
     <Card
       title="Costs and margin"
-      note="Of the newest 50 000 tasks, those that have ended, by the day of their request (UTC). The CSV has all; the command “costs list” has other periods."
+      note="Ended tasks among the newest 50 000, by the day of their request (UTC). The CSV has all; the command “costs list” has other periods."
       actions={
         <ButtonLink
           icon="download"
@@ -41,7 +41,7 @@ export function Costs() {
         list={useList('/console/api/operator/costs', query)}
         empty={
           <Empty title="No task has ended in this period">
-            What a job cost is known at its end.
+            A job’s cost is known when it ends.
           </Empty>
         }
         caption="Costs"
@@ -62,7 +62,7 @@ const COSTS: Column<Row>[] = [
       <Amount amount={margin} currency={currency} />
     </span>
   )),
-  numbers('Unlike the terms', ({ differing }) => formatNumber(differing)),
+  numbers('Not as in the terms', ({ differing }) => formatNumber(differing)),
 ];
 
 const TERMS: Column<Row> = column('', ({ group }) => (

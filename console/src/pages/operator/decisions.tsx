@@ -15,7 +15,7 @@ const KINDS: Record<string, (decision: Decision) => [words: string, href: string
   ],
   closed: ({ first }) => [`${first} takes no jobs`, '/operator/providers'],
   unserved: ({ first }) => [
-    `No running worker has ${first}, which has tasks`,
+    `No running worker has the connection ${first}, which has tasks`,
     '/operator/providers',
   ],
   route: ({ first }) => [`No running worker serves the route of ${first}`, '/operator/providers'],
@@ -49,7 +49,7 @@ export function useDecisions() {
   return useLoad('/console/api/operator/decisions');
 }
 
-/** How many decisions wait on the page at an address, and below it; on the overview, all. */
+/** How many decisions wait on the page at an address and on those below it; on the overview, all. */
 export function countAt(items: Decision[] | undefined, href: string): number {
   const here = (items ?? []).filter((decision) => {
     const [, at] = KINDS[decision.what]?.(decision) ?? ['', ''];

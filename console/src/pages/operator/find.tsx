@@ -23,7 +23,8 @@ export function FindPage() {
         {({ found }) =>
           found.length === 0 ? (
             <Empty title="Nothing has this id">
-              Only whole ids and addresses are found. Ids of requests (req_…) are in the log alone.
+              Only whole ids and addresses are found. Ids of requests (req_…) appear only in the
+              log.
             </Empty>
           ) : (
             <TableCard title="Found" rows={found} keyOf={keyOf} columns={COLUMNS} />

@@ -235,7 +235,7 @@ type ListPageProps<Row extends object> = OperatorPageProps &
     caption?: string;
   };
 
-/** The first 10 000 rows of a verb's list. */
+/** The address of a verb's list as CSV, with its first 10 000 rows. Other lists have none. */
 const withCsv = (list: string) => `${list}${list.includes('?') ? '&' : '?'}csv=yes`;
 
 /** A page with one list and its filters. Changes reload the list. */

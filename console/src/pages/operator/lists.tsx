@@ -64,7 +64,7 @@ export function ActionsPage() {
   return (
     <ListPage
       title="Actions"
-      lead={target ? `What operators changed of ${target}` : 'What operators changed, and why.'}
+      lead={target ? `What operators changed about ${target}` : 'What operators changed, and why.'}
       list={useList('/console/api/operator/verbs/actions/list', { query: { target } })}
       empty={<Empty title="Nothing was changed yet" />}
       {...ACTIONS}

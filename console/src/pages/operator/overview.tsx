@@ -48,10 +48,7 @@ function ageOf(rows: { oldest_seconds: number }[]): string {
 
 function Today({ today: { sold, costs } }: Pick<Shown, 'today'>) {
   return (
-    <Card
-      title="Today"
-      note="By UTC. Costs are those of today’s tasks that have ended, at most of the newest 50 000."
-    >
+    <Card title="Today" note="In UTC. Costs cover today’s ended tasks (the newest 50 000 at most).">
       <div class="grid grid-cols-2 gap-6 lg:grid-cols-4">
         {sold.length === 0 && <Figure name="Sold">nothing</Figure>}
         {sold.map(({ currency, mode, price, orders }) => (
@@ -143,7 +140,7 @@ function Charts({ minutes }: { minutes: Minute[] }) {
   return (
     <Card
       title="The last two hours"
-      note="Of all processes, read once a minute, without test keys. With more than 50 000 tasks, the charts begin later."
+      note="Of all processes, read once a minute, without test keys. The charts show at most 50 000 tasks, so they may begin later."
     >
       <div class="grid gap-x-10 gap-y-9 lg:grid-cols-2">
         {PLOTS.map((plot) => (

@@ -14,6 +14,7 @@ type Providers = Result<'GET /console/api/operator/providers'>;
 
 type Provider = Providers['items'][number];
 
+/** `refusing`: it rejects submits until its set-up is fixed, so there is nothing to resume. */
 const TONES = {
   open: 'good',
   refusing: 'bad',

@@ -51,7 +51,7 @@ const COLUMNS: Column<ReportRow>[] = [
   column('Reason', ({ reason }) => labelOf(reason)),
   column('Received', (report) => <RelativeTime at={report.created_at} />),
   prose('Account', ({ account_id: id, email }) =>
-    id === null ? 'not ours' : <AccountLink row={{ account_id: id, email }} />,
+    id === null ? 'no video of ours' : <AccountLink row={{ account_id: id, email }} />,
   ),
 ];
 

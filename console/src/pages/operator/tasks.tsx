@@ -18,19 +18,22 @@ import { VerbDialog } from './verb-dialog.tsx';
 type Held = Result<'GET /console/api/operator/held'>;
 type TaskRow = Item<'GET /console/api/operator/verbs/tasks/list'>;
 
+const HELD = { id: 'held', title: 'Held', query: { phase: 'held' } } as const;
+const ALL_TASKS = { id: 'all', title: 'All', query: {} } as const;
 const VIEWS = [
-  { id: 'held', title: 'Held', query: { phase: 'held' } },
+  HELD,
   { id: 'due', title: 'Due', query: { due: 'yes' } },
   { id: 'generating', title: 'Generating', query: { phase: 'generating' } },
   { id: 'failed', title: 'Failed', query: { phase: 'failed' } },
-  { id: 'all', title: 'All', query: {} },
+  ALL_TASKS,
 ] as const;
 
 /** Tasks, held ones first; `?account=` filters by account. */
 export function TasksPage() {
   const { query } = useLocation();
   const account = query.account ?? '';
-  const view = VIEWS.find(({ id }) => id === query.view) ?? VIEWS[account === '' ? 0 : 4];
+  const byDefault = account === '' ? HELD : ALL_TASKS;
+  const view = VIEWS.find(({ id }) => id === query.view) ?? byDefault;
   const isHeld = view.id === 'held';
   return (
     <ListPage

@@ -21,8 +21,8 @@ export function useFiles(form: Form, rules: Rules, change: Change) {
     change((before) => {
       return { ...before, media: { ...before.media, [field]: next(before.media[field]) } };
     });
-  /** Uploads files into fields, for which it switches the mode. */
-  const upload = (files: Placed[], isSeen = false) => {
+  /** Uploads files into fields, for which it switches the mode. A slot's own files need no toast. */
+  const upload = (files: Placed[], hasToast = true) => {
     const [first] = files;
     const mode = first && modeOf(first.field, rules);
     if (mode === undefined) return;
@@ -31,7 +31,7 @@ export function useFiles(form: Form, rules: Rules, change: Change) {
     }
     change((before) => ({ ...before, mode }));
     const { length } = files;
-    if (!isSeen)
+    if (hasToast)
       toast(length === 1 ? 'The file is added to the form.' : `${length} files are added.`);
     for (const { file, field } of files) {
       const onChange = (medium: Medium) => {
@@ -46,7 +46,7 @@ export function useFiles(form: Form, rules: Rules, change: Change) {
     const placed = placedIn(files, { form, rules, field });
     const left = files.length - placed.length;
     if (left > 0) toast(`There is no room for ${left === 1 ? 'a file' : `${left} files`}.`, 'bad');
-    upload(placed, field !== undefined);
+    upload(placed, field === undefined);
   };
   useEffect(() => void describeUploads(form, onMedia), []);
   useListener(['dragover', 'drop', 'paste'], (event) => {
@@ -99,9 +99,11 @@ function placedIn(files: File[], { form, rules, field }: Place): Placed[] {
     form.media[name].filter(({ url, progress }) => url !== '' || progress).length;
   const most = (name: MediaField) => rules.schema.properties[name]?.maxItems ?? 1;
   const rooms = new Map(MEDIA_FIELDS.map((name) => [name, most(name) - count(name)]));
-  const isOfReferences = form.mode === 'media-to-video' || files.some(isVideo);
+  const wantsReferences = form.mode === 'media-to-video' || files.some(isVideo);
   return files.flatMap((file) => {
-    const found = fieldsFor(file, field, isOfReferences).find((name) => (rooms.get(name) ?? 0) > 0);
+    const found = fieldsFor(file, field, wantsReferences).find(
+      (name) => (rooms.get(name) ?? 0) > 0,
+    );
     if (!found) return [];
     rooms.set(found, (rooms.get(found) ?? 0) - 1);
     return [{ file, field: found }];
@@ -110,16 +112,16 @@ function placedIn(files: File[], { form, rules, field }: Place): Placed[] {
 
 const isVideo = ({ type }: File) => type.startsWith('video/');
 
-/** In this order. */
+/** The fields that may take a file, the preferred one first. */
 function fieldsFor(
   file: File,
   field: MediaField | undefined,
-  isOfReferences: boolean,
+  wantsReferences: boolean,
 ): MediaField[] {
   if (field === 'image_url') return ['image_url', 'end_image_url'];
   if (field) return [field];
   if (isVideo(file)) return ['reference_video_urls'];
-  return isOfReferences ? ['reference_image_urls'] : ['image_url', 'end_image_url'];
+  return wantsReferences ? ['reference_image_urls'] : ['image_url', 'end_image_url'];
 }
 
 /** Reads an earlier request's uploads, dropping expired ones. */

@@ -25,8 +25,8 @@ export interface Rules {
   prices: FormRules;
 }
 
-export function bodySchemaOf(document: unknown): BodySchema {
-  const { components } = document as { components: { schemas: { VideoRequest: BodySchema } } };
+export function bodySchemaOf(openapi: unknown): BodySchema {
+  const { components } = openapi as { components: { schemas: { VideoRequest: BodySchema } } };
   return components.schemas.VideoRequest;
 }
 

@@ -1,4 +1,4 @@
-import { type ApiFailure, besideField } from '../../api.ts';
+import { ApiFailure, besideField } from '../../api.ts';
 import { Button, ButtonLink, Link } from '../../ui/button.tsx';
 import { useSending } from '../../ui/form/sending.tsx';
 import { ErrorState } from '../../ui/states.tsx';
@@ -60,7 +60,7 @@ function Lost({ batch, error, retry, discard }: NoticeProps) {
 }
 
 function withNote(error: ApiFailure, note: string): ApiFailure {
-  return Object.assign(Object.create(error), { message: `${besideField(error)} ${note}` });
+  return new ApiFailure(`${besideField(error)} ${note}`, error);
 }
 
 function Refused({ batch, error, dismiss }: NoticeProps) {

@@ -27,38 +27,38 @@ import {
   variationsOf,
 } from './form-model.ts';
 import { type GivenRequest, givenRequest } from './given-request.ts';
-import { useShortcuts } from './keys.tsx';
 import { Notices } from './notices.tsx';
 import { PriceBox, useQuote } from './price-box.tsx';
 import { useProgress } from './progress.tsx';
 import { type Run, useRuns } from './runs.ts';
 import { Screen } from './screen.tsx';
 import { Settings } from './settings.tsx';
+import { useShortcuts } from './shortcuts.tsx';
 import { useTasks } from './strip.tsx';
 import { TestOutcomes } from './test-outcomes.tsx';
 
 export default function PlaygroundPage() {
   const { query } = useLocation();
-  const document = useLoad('/openapi.json');
+  const openapi = useLoad('/openapi.json');
   const prices = useLoad('/console/api/prices');
   const { from, request } = query;
   const earlier = useLoad('/console/api/tasks/:id', from ? { params: { id: from } } : undefined);
   const data =
-    document.data && prices.data && (!from || earlier.data)
-      ? { document: document.data, prices: prices.data }
+    openapi.data && prices.data && (!from || earlier.data)
+      ? { openapi: openapi.data, prices: prices.data }
       : undefined;
   const loaded = {
     data,
-    error: document.error ?? prices.error ?? earlier.error,
+    error: openapi.error ?? prices.error ?? earlier.error,
     reload: async () => {
-      await Promise.all([document, prices, earlier].map((loaded) => loaded.reload()));
+      await Promise.all([openapi, prices, earlier].map((loaded) => loaded.reload()));
     },
   };
   return (
     <Page title="Playground" lead="Describe a video, see what it costs, and watch it being made.">
       <Load from={loaded} skeleton={<Skeleton lines={14} />}>
         {(data) => {
-          const rules = { schema: bodySchemaOf(data.document), prices: data.prices };
+          const rules = { schema: bodySchemaOf(data.openapi), prices: data.prices };
           const given = from || !request ? undefined : givenRequest(request, rules);
           const name = from ?? request ?? '';
           const initialBody = earlier.data?.request ?? given?.body;
@@ -106,8 +106,8 @@ interface PlaygroundProps {
 /** The form as it was left, or filled from an earlier request or a link. */
 function useForm({ name, rules: { schema }, initialBody }: PlaygroundProps) {
   const initial = () => formOf({ ...initialBody }, schema);
-  const kept = { keep: keptForm, read: (form: unknown) => formFromKept(form, schema) };
-  return useDraft<Form>(`playground ${name}`, initial, kept);
+  const codec = { encode: keptForm, decode: (form: unknown) => formFromKept(form, schema) };
+  return useDraft<Form>(`playground ${name}`, initial, codec);
 }
 
 function Playground(props: PlaygroundProps) {
@@ -118,7 +118,8 @@ function Playground(props: PlaygroundProps) {
   const settings = useRef<HTMLDivElement>(null);
   const result = useRef<HTMLDivElement>(null);
   const [tries, setTries] = useState(0);
-  const { tasks, runs, actions, shown, show, resultKey, ...sending } = useGeneration(form, rules);
+  const generation = useGeneration(form, rules);
+  const { tasks, runs, actions, shown, show, resultKey, priceBox, send } = generation;
   useEffect(() => showFirstError(settings.current), [tries]);
   useScrollToResult(result, resultKey);
   useShortcuts(page);
@@ -128,9 +129,9 @@ function Playground(props: PlaygroundProps) {
   const errors = { ...(tries > 0 ? missing : {}), ...refusals };
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (sending.isBusy || sending.price.quote?.is_affordable === false) return;
+    if (priceBox.isBusy || priceBox.price.quote?.is_affordable === false) return;
     setTries(tries + 1);
-    if (Object.keys(missing).length === 0) void sending.send();
+    if (Object.keys(missing).length === 0) void send();
   };
   const uses = {
     onRequest({ request }: ShownTask) {
@@ -159,7 +160,7 @@ function Playground(props: PlaygroundProps) {
             onFill={(request) => files.fill(formOf(request, rules.schema))}
           />
         </div>
-        <PriceBox {...sending} />
+        <PriceBox {...priceBox} />
       </div>
       <div ref={result} class="grid scroll-mt-24 grid-cols-[minmax(0,1fr)] gap-8">
         <Notices runs={runs} {...actions} />
@@ -187,7 +188,7 @@ function useGeneration(form: Form, rules: Rules) {
   const { isBusy, failure, send } = useSending(async () => {
     if (count > 1 && !(await price.isPayable())) {
       void refresh();
-      throw new Error(TOO_FEW);
+      throw new Error(TOO_FEW_CREDITS);
     }
     await generate(variationsOf(bodyOf(form, rules), count, rules));
   });
@@ -195,11 +196,11 @@ function useGeneration(form: Form, rules: Rules) {
   /** Changes whenever a request has a result. */
   const resultKey = `${made} ${runs.filter(({ kind }) => kind !== 'sending').length}`;
   const seeds = seedsText(form, rules);
-  const box = { price, count, onCount, seeds, failure, isBusy: isSending, send };
-  return { tasks, runs, actions, shown, show, resultKey, ...box };
+  const priceBox = { price, count, onCount, seeds, failure, isBusy: isSending };
+  return { tasks, runs, actions, shown, show, resultKey, priceBox, send };
 }
 
-const TOO_FEW = 'Nothing was sent: your credits do not suffice for all of these videos.';
+const TOO_FEW_CREDITS = 'Nothing was sent: you don’t have enough credits for all of these videos.';
 
 function seedsText(form: Form, rules: Rules): string {
   if (!takesSeed(form, rules)) return 'This model takes no seed: it simply runs again.';

@@ -4,16 +4,16 @@ import { ignoringErrors } from '../../personal.ts';
 import { Button } from '../../ui/button.tsx';
 import { useTitle } from '../../ui/page.tsx';
 
-const isLive = ({ status }: VideoItem) => status === 'processing';
+const isRunning = ({ status }: VideoItem) => status === 'processing';
 
 /** The window's title says what is in progress; a notification, if allowed, what has ended. */
 export function useProgress(items: VideoItem[] = []): void {
-  const live = items.filter(isLive);
+  const live = items.filter(isRunning);
   const [first] = live;
   useTitle(live.length > 1 ? `${live.length} videos in progress` : (first?.label ?? 'Playground'));
   const before = useRef(new Set<string>());
   useEffect(() => {
-    for (const item of items) if (before.current.has(item.id) && !isLive(item)) notify(item);
+    for (const item of items) if (before.current.has(item.id) && !isRunning(item)) notify(item);
     before.current = new Set(live.map(({ id }) => id));
   }, [items]);
 }

@@ -113,7 +113,7 @@ function without(list: RunList, gone: Run[]): Run[] {
 }
 
 /** A run that has a task is over here: the list of tasks has it. */
-function settle(list: RunList, run: Run, outcome: ShownTask | Run): void {
+function setOutcome(list: RunList, run: Run, outcome: ShownTask | Run): void {
   if ('kind' in outcome) {
     const { key } = run.submission;
     change(
@@ -131,7 +131,7 @@ async function send(list: RunList, submissions: Submission[]): Promise<void> {
   const sent = submissions.map((submission): Run => ({ submission, kind: 'sending' }));
   change(list, [...sent, ...without(list, sent).filter(({ kind }) => kind !== 'refused')]);
   await Promise.all(
-    sent.map(async (run) => settle(list, run, await create(list.owner, run.submission))),
+    sent.map(async (run) => setOutcome(list, run, await create(list.owner, run.submission))),
   );
   void list.refresh();
 }
@@ -192,7 +192,7 @@ function resume(list: RunList): void {
     );
   }
   for (const run of list.runs.filter(({ kind }) => kind === 'lost')) {
-    void findTask(list.owner, run).then((task) => task && settle(list, run, task));
+    void findTask(list.owner, run).then((task) => task && setOutcome(list, run, task));
   }
 }
 

@@ -29,7 +29,8 @@ export function samplesOf(apiUrl: string, body: Body): Record<string, string> {
 }
 
 const QUOTE = 'What it costs. Nothing is reserved.';
-const CREATE = 'Send it with the same key until it is taken: it is never charged twice.';
+const CREATE =
+  'Send it with the same Idempotency-Key until it is accepted: it is never charged twice.';
 const WAIT = 'The response comes when the video has ended, or after 30 seconds.';
 
 function curlOf(url: string, body: Body): string {

@@ -35,7 +35,7 @@ export function Screen({ tasks, shown, onShow, uses }: ScreenProps) {
   const others = items?.filter((item) => item.id !== id) ?? [];
   const other = (others.find((item) => item.video_url) ?? others[0])?.id;
   if (unread && !items) return <ErrorState error={unread} retry={() => void reload()} />;
-  if (items?.length === 0 && id === undefined) return <None />;
+  if (items?.length === 0 && id === undefined) return <NoVideos />;
   return (
     <>
       {items && items.length > 0 && (
@@ -72,7 +72,7 @@ function useLastTask(id: string | undefined) {
   return { task: last.current, error };
 }
 
-function None() {
+function NoVideos() {
   const { data } = useLoad('/console/api/examples');
   return (
     <>

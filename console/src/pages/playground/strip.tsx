@@ -9,16 +9,16 @@ import { Credits } from '../../ui/format.tsx';
 import { NotifyButton } from './progress.tsx';
 
 const SHOWN = '24';
-const EVERY_MS = { visible: 4000, hidden: 15_000 };
+const POLL_MS = { visible: 4000, hidden: 15_000 };
 
 /** The account's newest tasks of this mode, read again while one of them is in progress. */
 export function useTasks() {
   const list = useLoad('/console/api/tasks', { query: { mode: useMode(), limit: SHOWN } });
-  const isLive = list.data?.items.some(({ status }) => status === 'processing');
+  const isRunning = list.data?.items.some(({ status }) => status === 'processing');
   const [isHidden, setHidden] = useState(document.hidden);
   useListener(['visibilitychange'], () => setHidden(document.hidden));
-  const everyMs = isHidden ? EVERY_MS.hidden : EVERY_MS.visible;
-  useEvery(isLive ? everyMs : undefined, () => {
+  const everyMs = isHidden ? POLL_MS.hidden : POLL_MS.visible;
+  useEvery(isRunning ? everyMs : undefined, () => {
     if (!list.isLoading) return list.reload();
   });
   return { items: list.data?.items, error: list.error, reload: list.reload };
@@ -44,7 +44,7 @@ export function Strip({ items, shown, compared, onShow }: StripProps) {
     onShow(next.id);
     document.getElementById(tabOf(next.id))?.focus();
   };
-  const reached = items.some(({ id }) => id === shown) ? shown : items[0]?.id;
+  const focusable = items.some(({ id }) => id === shown) ? shown : items[0]?.id;
   return (
     <div>
       <div class="mb-2 flex items-baseline justify-between gap-4">
@@ -65,7 +65,7 @@ export function Strip({ items, shown, compared, onShow }: StripProps) {
             key={item.id}
             item={item}
             isShown={item.id === shown}
-            isReached={item.id === reached}
+            isFocusable={item.id === focusable}
             isCompared={item.id === compared}
             onShow={onShow}
           />
@@ -80,12 +80,12 @@ const tabOf = (id: string) => `take-${id}`;
 interface TakeProps {
   item: VideoItem;
   isShown: boolean;
-  isReached: boolean;
+  isFocusable: boolean;
   isCompared: boolean;
   onShow: StripProps['onShow'];
 }
 
-function Take({ item, isShown, isReached, isCompared, onShow }: TakeProps) {
+function Take({ item, isShown, isFocusable, isCompared, onShow }: TakeProps) {
   const { id, prompt, seed, poster_url: poster, credits_used: credits } = item;
   return (
     <button
@@ -94,7 +94,7 @@ function Take({ item, isShown, isReached, isCompared, onShow }: TakeProps) {
       role="tab"
       aria-selected={isShown}
       aria-controls="viewer"
-      tabIndex={isReached ? 0 : -1}
+      tabIndex={isFocusable ? 0 : -1}
       title={prompt}
       onClick={() => onShow(id)}
       class="relative grid w-36 flex-none content-start gap-1 border border-line bg-sheet p-1.5 text-left text-xs hover:border-edge aria-selected:border-tungsten aria-selected:outline aria-selected:outline-tungsten data-compared:border-ink"

@@ -21,7 +21,7 @@ const NAMES = Object.keys(OUTCOMES) as TestOutcome[];
 const CHOICES = Object.fromEntries(NAMES.map((name) => [name, `test-${name}: ${OUTCOMES[name]}`]));
 
 /** The outcome words in a prompt, with preceding white space. */
-const WORDS = new RegExp(String.raw`\s*\btest-(${NAMES.toReversed().join('|')})\b(?!-[a-z])`, 'gi');
+const WORDS = new RegExp(String.raw`\s*\btest-(${NAMES.join('|')})\b(?!-[a-z])`, 'gi');
 
 export function TestOutcomes({ value: prompt, onChange }: Pick<TextProps, 'value' | 'onChange'>) {
   if (useMode() === 'live') return null;

@@ -20,7 +20,7 @@ interface ViewerProps extends Uses {
 
 /** One video, or what became of it. */
 export function Viewer({ task, error, onCompare, ...uses }: ViewerProps) {
-  const isLive = task.status === 'processing';
+  const isRunning = task.status === 'processing';
   const id = `result-${task.id}`;
   return (
     <article aria-labelledby={id} class="grid grid-cols-[minmax(0,1fr)] gap-5">
@@ -29,7 +29,7 @@ export function Viewer({ task, error, onCompare, ...uses }: ViewerProps) {
         {task.label}
       </p>
       <Outcome task={task} />
-      {error && isLive && (
+      {error && isRunning && (
         <p class="text-sm text-dim">
           {error.message} The video is still being made, and this page continues when it can read
           the state again.
@@ -58,7 +58,7 @@ export function Viewer({ task, error, onCompare, ...uses }: ViewerProps) {
 }
 
 function Heading({ id, task }: { id: string; task: ShownTask }) {
-  const isLive = task.status === 'processing';
+  const isRunning = task.status === 'processing';
   return (
     <div class="flex flex-wrap items-center justify-between gap-x-6 gap-y-2">
       <h2 id={id} class="text-heading">
@@ -66,7 +66,7 @@ function Heading({ id, task }: { id: string; task: ShownTask }) {
       </h2>
       <div class="flex items-center gap-3">
         {task.surface === 'test' && <TestMark />}
-        {isLive ? <Badge tone="busy">{task.label}</Badge> : <Status state={shownState(task)} />}
+        {isRunning ? <Badge tone="busy">{task.label}</Badge> : <Status state={shownState(task)} />}
         <Elapsed task={task} />
       </div>
     </div>
@@ -148,12 +148,12 @@ function Track({ task }: { task: ShownTask }) {
 
 /** The time since the task was created, by the service's clock. */
 function Elapsed({ task }: { task: ShownTask }) {
-  const isLive = task.status === 'processing';
+  const isRunning = task.status === 'processing';
   const readAt = useMemo(() => performance.now(), [task.now]);
   const [, tick] = useState(0);
-  useEvery(isLive ? 1000 : undefined, () => tick((count) => count + 1));
-  const until = isLive ? task.now : task.updated_at;
-  const since = isLive ? performance.now() - readAt : 0;
+  useEvery(isRunning ? 1000 : undefined, () => tick((count) => count + 1));
+  const until = isRunning ? task.now : task.updated_at;
+  const since = isRunning ? performance.now() - readAt : 0;
   const seconds = Math.floor((Date.parse(until) - Date.parse(task.created_at) + since) / 1000);
   return <span class="figures text-sm text-dim">{clockText(Math.max(0, seconds))}</span>;
 }

@@ -88,16 +88,16 @@ export default function PricingPage() {
   );
 }
 
-function Calculator({ prices, models, rate: ofPacks }: Pick<About, 'prices' | 'models' | 'rate'>) {
+function Calculator({ prices, models, rate: packRate }: Pick<About, 'prices' | 'models' | 'rate'>) {
   const { state } = useSession();
   const [chosen, setModel] = useState('video-2.0-fast');
   const [wanted, setResolution] = useState('720p');
   const [length, setLength] = useState(5);
   const model = models.find(({ name }) => name === chosen) ?? models[0];
-  const rates: Rates = prices.standard[model?.name ?? ''] ?? {};
+  const rates: CreditsPerSecond = prices.standard[model?.name ?? ''] ?? {};
   const resolutions = Object.keys(rates);
   const resolution = resolutions.includes(wanted) ? wanted : (resolutions[0] ?? '');
-  const rate = rates[resolution] ?? 0;
+  const creditsPerSecond = rates[resolution] ?? 0;
   const durations = model?.durations ?? [];
   const seconds = durations.includes(length) ? length : (durations[0] ?? 0);
   return (
@@ -123,18 +123,19 @@ function Calculator({ prices, models, rate: ofPacks }: Pick<About, 'prices' | 'm
 
       <output class="mt-6 block border-t border-line pt-6" aria-live="polite">
         <span class="block text-[2.75rem] leading-none tracking-tight">
-          <Credits value={seconds * rate} />
+          <Credits value={seconds * creditsPerSecond} />
         </span>
         <span class="mt-2 block text-dim">
-          credits: <span class="figures">{seconds}</span> s × <span class="figures">{rate}</span>
+          credits: <span class="figures">{seconds}</span> s ×{' '}
+          <span class="figures">{creditsPerSecond}</span>
         </span>
-        <Worth credits={seconds * rate} rate={rateOf(state) ?? ofPacks} />
+        <Worth credits={seconds * creditsPerSecond} rate={rateOf(state) ?? packRate} />
       </output>
     </section>
   );
 }
 
-type Rates = Record<string, number | undefined>;
+type CreditsPerSecond = Record<string, number | undefined>;
 type Model = About['models'][number];
 
 /** Prices that take effect later. */
@@ -154,7 +155,7 @@ function Announced({ models }: { models: Model[] }) {
   );
 }
 
-const ratesText = (rates: Rates) =>
+const ratesText = (rates: CreditsPerSecond) =>
   Object.entries(rates)
     .map(([resolution, rate]) => `${resolution}: ${rate}`)
     .join(', ') || '–';

@@ -32,7 +32,7 @@ export default function ReportPage() {
   return (
     <Page
       title="Report a video"
-      lead="Tell us of a video from this service that must not be shown. You need no account."
+      lead="Tell us about a video from this service that must not be shown. You need no account."
     >
       {receipt === undefined ? (
         <Form onSent={setReceipt} />
@@ -121,8 +121,8 @@ function Sent({ receipt, onMore }: { receipt: string; onMore: () => void }) {
     <Card title="We received your report">
       <div role="status" class="grid gap-5">
         <p class="max-w-[60ch]">
-          We look at it, also if we can’t tell you whether the video is ours. Keep the number of
-          your report:
+          We look at every report, even if we can’t tell you whether the video is ours. Keep the
+          number of yours:
         </p>
         <p class="flex flex-wrap items-center gap-3">
           <span class="figures break-all">{receipt}</span>

@@ -6,13 +6,13 @@ import { SendButton } from '../../ui/form/sending.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Load } from '../../ui/states.tsx';
 
-const EVERY_MS = 4000;
+const POLL_MS = 4000;
 
-/** What the service has of an account, as one file. */
+/** All data about an account, as one file. */
 export function OwnData() {
   const loaded = useLoad('/console/api/export');
-  const isMade = loaded.data?.state === 'being_made';
-  useEvery(isMade ? EVERY_MS : undefined, loaded.reload);
+  const isBeingMade = loaded.data?.state === 'being_made';
+  useEvery(isBeingMade ? POLL_MS : undefined, loaded.reload);
   const ask = async () => {
     await api('POST /console/api/export');
     await loaded.reload();

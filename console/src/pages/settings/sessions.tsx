@@ -20,7 +20,8 @@ const METHODS: Record<string, string> = {
 
 async function end({ id }: SessionItem): Promise<void> {
   await api('DELETE /console/api/sessions/:id', { params: { id } }).catch((error) => {
-    if (!(error instanceof ApiFailure) || error.status !== 404) throw error;
+    const hasEnded = error instanceof ApiFailure && error.status === 404;
+    if (!hasEnded) throw error;
   });
 }
 
@@ -53,7 +54,7 @@ export function Sessions() {
         {({ items }) => (
           <Table
             caption="Sessions"
-            columns={[...COLUMNS, endOf(busy, signOut)]}
+            columns={[...COLUMNS, signOutColumn(busy, signOut)]}
             rows={items.toSorted((a, b) => Number(b.is_current) - Number(a.is_current))}
           />
         )}
@@ -62,7 +63,7 @@ export function Sessions() {
   );
 }
 
-function endOf(
+function signOutColumn(
   busy: string | undefined,
   signOut: (session: SessionItem) => void,
 ): Column<SessionItem> {

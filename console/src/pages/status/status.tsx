@@ -20,7 +20,7 @@ const COLUMNS: Column<Row>[] = [
   ),
 ];
 
-/** A job's usual time, in words. The job is most of what a video takes. */
+/** A job's usual time, in words. A video takes little longer. */
 function wordsOf(seconds: number): string {
   const minutes = Math.round(seconds / 60);
   if (minutes < 1) return 'less than a minute';

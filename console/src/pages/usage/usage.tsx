@@ -20,7 +20,7 @@ const PERIODS = ['7', '30', '90', '365'];
 export default function UsagePage() {
   const { query } = useLocation();
   const to = query.to ?? today();
-  const from = query.from ?? daysUntil(to, 30);
+  const from = query.from ?? firstDay(to, 30);
   const mode = useMode();
   const period = { query: { mode, from, to } };
   const loaded = useLoad('/console/api/usage', period);
@@ -52,7 +52,7 @@ function Period({ from, to }: Days) {
   const { route } = useLocation();
   const show = (next: Days) => route(`/usage?${new URLSearchParams(next)}`, true);
   const isRecent = to === today();
-  const days = PERIODS.find((count) => isRecent && daysUntil(to, Number(count)) === from) ?? '';
+  const days = PERIODS.find((count) => isRecent && firstDay(to, Number(count)) === from) ?? '';
   const choices = PERIODS.map((count) => ({ value: count, label: `${count} days` }));
   return (
     <div class="flex flex-wrap items-end gap-x-8 gap-y-4">
@@ -60,7 +60,7 @@ function Period({ from, to }: Days) {
         label="Period"
         value={days}
         choices={choices}
-        onChange={(count) => show({ from: daysUntil(today(), Number(count)), to: today() })}
+        onChange={(count) => show({ from: firstDay(today(), Number(count)), to: today() })}
       />
       <div class="flex flex-wrap gap-4">
         <Field
@@ -182,6 +182,6 @@ function today(): string {
 }
 
 /** The first of `count` days that end with `last`. */
-function daysUntil(last: string, count: number): string {
+function firstDay(last: string, count: number): string {
   return addDays(last, 1 - count);
 }

@@ -33,22 +33,22 @@ const TYPING_MS = 400;
 
 interface FilterProps {
   filters: Filters;
-  /** `isSame`: more typing in the same search, which gets no history entry of its own. */
-  onChange: (filters: Filters, isSame?: boolean) => void;
+  /** `replace`: more typing in the same search replaces its history entry. */
+  onChange: (filters: Filters, replace?: boolean) => void;
 }
 
 /** The list's filters. Rare ones are folded away until used. */
 export function FilterBar({ filters, onChange }: FilterProps) {
   const mode = useMode();
   const { data } = useLoad('/console/api/task-filters', { query: { mode } });
-  const tags = data?.tags ?? [filters.tag ?? []].flat();
+  const tags = data?.tags ?? (filters.tag ? [filters.tag] : []);
   const keys = (data?.keys ?? []).map(({ id, name }) => ({ value: id, label: name ?? id }));
   const field = (name: keyof Filters) => ({
     value: filters[name] ?? '',
     onChange(value: string) {
       const { [name]: _, ...others } = filters;
-      const isSame = name === 'text' && filters.text !== undefined && value !== '';
-      onChange(value === '' ? others : { ...others, [name]: value }, isSame);
+      const replace = name === 'text' && filters.text !== undefined && value !== '';
+      onChange(value === '' ? others : { ...others, [name]: value }, replace);
     },
   });
   const isFiltered = Object.keys(filters).length > 0;

@@ -44,17 +44,17 @@ export function useReturningList(filters: Filters): LoadedList<VideoItem> {
   return list;
 }
 
-const EVERY_MS = 4000;
+const POLL_MS = 4000;
 
 /** The videos of a list, read again while one is in progress. */
-export function useLive({ items, parts }: LoadedList<VideoItem>): VideoItem[] | undefined {
+export function usePolled({ items, parts }: LoadedList<VideoItem>): VideoItem[] | undefined {
   const [fresh, setFresh] = useState<Map<string, VideoItem>>(new Map());
   const mode = useMode();
   const [newest] = parts;
   useEffect(() => setFresh(new Map()), [newest]); // the list is newer now
   const current = items?.map((item) => fresh.get(item.id) ?? item);
   const isWaiting = current?.some((item) => item.status === 'processing');
-  useEvery(isWaiting ? EVERY_MS : undefined, async () => {
+  useEvery(isWaiting ? POLL_MS : undefined, async () => {
     if (document.hidden) return;
     const query = { mode, limit: '100' };
     const list = await api('GET /console/api/tasks', { query }).catch(() => undefined);

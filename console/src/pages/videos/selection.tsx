@@ -8,8 +8,8 @@ import { Button, ButtonLink } from '../../ui/button.tsx';
 import { confirm } from '../../ui/form/form-dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
 
-/** The server takes no more together (`MAX_TOGETHER`). */
-const MOST = 50;
+/** The server takes no more in one request. */
+const MAX_TOGETHER = 50;
 
 export interface Selection {
   has(item: VideoItem): boolean;
@@ -26,7 +26,8 @@ export function useSelection(items: VideoItem[] = []): Selection & { selected: V
     has: ({ id }) => ids.includes(id),
     toggle({ id }) {
       if (ids.includes(id)) return setIds(ids.filter((one) => one !== id));
-      if (selected.length >= MOST) return toast(`At most ${MOST} videos together.`, 'bad');
+      if (selected.length >= MAX_TOGETHER)
+        return toast(`At most ${MAX_TOGETHER} videos together.`, 'bad');
       setIds([...ids, id]);
     },
     clear: () => setIds([]),

@@ -7,7 +7,7 @@ import { Page } from '../../ui/page.tsx';
 import { Empty, ErrorState, Load } from '../../ui/states.tsx';
 import { More, Table } from '../../ui/table.tsx';
 import { FilterBar, type Filters, filtersOf, queryOf } from './filters.tsx';
-import { useLive, useReturningList } from './list.ts';
+import { usePolled, useReturningList } from './list.ts';
 import { SelectionBar, useSelection } from './selection.tsx';
 import { columnsOf, VideoCard } from './video-card.tsx';
 
@@ -35,7 +35,7 @@ export default function VideosPage() {
       {!isNew && (
         <FilterBar
           filters={filters}
-          onChange={(next, isSame) => route(`/videos${queryOf(next)}`, isSame)}
+          onChange={(next, replace) => route(`/videos${queryOf(next)}`, replace)}
         />
       )}
       <Videos key={url} filters={filters} clear={() => route('/videos')} onNew={setNew} />
@@ -52,7 +52,7 @@ interface VideosProps {
 
 function Videos({ filters, clear, onNew }: VideosProps) {
   const list = useReturningList(filters);
-  const items = useLive(list);
+  const items = usePolled(list);
   const { selected, ...selection } = useSelection(items);
   const [view, setView] = useView();
   const isFiltered = Object.keys(filters).length > 0;

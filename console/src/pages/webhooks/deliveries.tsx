@@ -11,7 +11,7 @@ import type { Endpoint } from './endpoint-forms.tsx';
 type Delivery = Result<'GET /console/api/webhooks/:id/deliveries'>['items'][number];
 type Attempt = Delivery['attempts'][number];
 
-const EVERY_MS = 1500;
+const POLL_MS = 1500;
 /** While a try is due this soon, the log is polled. */
 const SOON_MS = 10_000;
 
@@ -27,7 +27,7 @@ export function Deliveries({ endpoint, log, onChanged }: DeliveriesProps) {
   const isDue = log.items?.some(
     ({ next_attempt_at: at }) => at !== null && Date.parse(at) < Date.now() + SOON_MS,
   );
-  useEvery(isEnabled && isDue ? EVERY_MS : undefined, () => {
+  useEvery(isEnabled && isDue ? POLL_MS : undefined, () => {
     if (!document.hidden) return Promise.all([log.reload(), onChanged()]);
   });
   const sendAgain = ({ event_id: eventId }: Delivery) =>
@@ -38,11 +38,11 @@ export function Deliveries({ endpoint, log, onChanged }: DeliveriesProps) {
       }).then(() => void log.reload()),
       'The event is sent again.',
     );
-  const isSent = isEnabled && endpoint.url !== null;
+  const canResend = isEnabled && endpoint.url !== null;
   const resend = column<Delivery>('', (delivery) => (
     <RowButtons row={delivery.event_id} on={{ 'Send again': () => sendAgain(delivery) }} />
   ));
-  const columns = isSent ? [...COLUMNS, resend] : COLUMNS;
+  const columns = canResend ? [...COLUMNS, resend] : COLUMNS;
   return (
     <Card title="Deliveries" note="The last 30 days, the newest first.">
       <ListTable

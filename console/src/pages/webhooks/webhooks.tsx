@@ -30,7 +30,7 @@ export default function WebhooksPage() {
   return (
     <Page
       title="Webhooks"
-      lead={`Your server hears of ${MADE[mode]}, without polling: each event is sent to it as a signed POST.`}
+      lead={`Your server hears about ${MADE[mode]}, without polling: each event is sent to it as a signed POST.`}
       actions={hasRoom && create}
     >
       <ListCard

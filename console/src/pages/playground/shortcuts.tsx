@@ -16,14 +16,14 @@ export function useShortcuts(form: RefObject<HTMLFormElement | null>): void {
 
 const FACTS = [
   { name: 'Ctrl or ⌘ + Enter', value: 'Generate' },
-  { name: '← →', value: 'The video before or after, in the strip' },
+  { name: '← →', value: 'Previous or next video in the strip' },
   { name: 'Drop or paste', value: 'Adds a file, anywhere on the page' },
-  { name: '?', value: 'These keys' },
+  { name: '?', value: 'These shortcuts' },
 ];
 
 function Shortcuts() {
   return (
-    <Dialog title="Keys">
+    <Dialog title="Keyboard shortcuts">
       <Facts facts={FACTS} />
     </Dialog>
   );

@@ -3,7 +3,6 @@
 import { availableParallelism } from 'node:os';
 import { UsageError } from '../kernel/errors.ts';
 import {
-  bad,
   choice,
   type Environment,
   namingVariables,
@@ -11,6 +10,7 @@ import {
   port,
   read,
   recordReads,
+  refuseVariable,
   webAddress,
   wholeNumber,
   yesOrNo,
@@ -45,7 +45,7 @@ function roles(env: Environment): ReadonlySet<Role> {
   const text = read(env, 'ROLES', 'api,worker');
   const given = text.split(',').map((role) => role.trim());
   const valid = given.filter((role): role is Role => role === 'api' || role === 'worker');
-  if (valid.length !== given.length) bad('ROLES', text, 'api, worker or api,worker');
+  if (valid.length !== given.length) refuseVariable('ROLES', text, 'api, worker or api,worker');
   return new Set(valid);
 }
 
@@ -194,7 +194,7 @@ export function readConfig(given: Environment = process.env) {
     tracing: readTracing(env),
   };
   if (config.pollMaxSeconds < config.pollMinSeconds) {
-    bad('POLL_MAX_SECONDS', String(config.pollMaxSeconds), 'at least POLL_MIN_SECONDS');
+    refuseVariable('POLL_MAX_SECONDS', String(config.pollMaxSeconds), 'at least POLL_MIN_SECONDS');
   }
   requireLinkHost(config);
   refuseCollisions(namedConnections(env), known);

@@ -2,11 +2,11 @@ import { readCertificate, type SigningCertificate } from '../credentials/certifi
 import type { SigningService } from '../credentials/signing-key.ts';
 import { UsageError } from '../kernel/errors.ts';
 import {
-  bad,
   choice,
   type Environment,
   namingVariables,
   read,
+  refuseVariable,
   secret,
   webAddress,
   yesOrNo,
@@ -62,7 +62,7 @@ function signingService(env: Environment, hosts: HostRules): SigningService | un
   const url = webAddress(env, SIGNER);
   const token = secret(env, 'CONTENT_CREDENTIALS_SIGNER_TOKEN');
   if (url === undefined) return undefined;
-  if (!mayGetSecrets(url, hosts)) bad(SIGNER, url, 'https, or a host on OUTBOUND_ALLOW');
+  if (!mayGetSecrets(url, hosts)) refuseVariable(SIGNER, url, 'https, or a host on OUTBOUND_ALLOW');
   return { url, token };
 }
 

@@ -1,11 +1,11 @@
 import { UsageError } from '../kernel/errors.ts';
 import {
-  bad,
   choice,
   type Environment,
   namingVariables,
   number,
   read,
+  refuseVariable,
   secret,
   webAddress,
   wholeNumber,
@@ -52,7 +52,7 @@ function requireReachable(url: string, hosts: HostRules): void {
     checkUrl(url, hosts, { plainHttpWhereAllowed: true });
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
-    bad('MODERATION_URL', url, 'a public https address, or a host on OUTBOUND_ALLOW');
+    refuseVariable('MODERATION_URL', url, 'a public https address, or a host on OUTBOUND_ALLOW');
   }
 }
 

@@ -1,4 +1,4 @@
-import { bad, choice, type Environment, number, read } from '../kernel/variables.ts';
+import { choice, type Environment, number, read, refuseVariable } from '../kernel/variables.ts';
 import { SAMPLERS, type TracingSettings } from '../telemetry/tracing.ts';
 
 /** OpenTelemetry's own variables. @returns undefined if tracing is off */
@@ -17,6 +17,6 @@ export function readTracing(env: Environment): TracingSettings | undefined {
 function checkAddress(env: Environment, name: string): void {
   const text = read(env, name, '');
   if (text !== '' && !/^https?:$/.test(URL.parse(text)?.protocol ?? '')) {
-    bad(name, text, 'an http or https address, such as http://collector:4318');
+    refuseVariable(name, text, 'an http or https address, such as http://collector:4318');
   }
 }

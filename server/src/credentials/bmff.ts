@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import type { ByteSource } from '../media/byte-source.ts';
 import { boxAt } from '../media/video/mov.ts';
 
-/** A box of an mp4 at the top level; without a type: the bytes after the last one. */
+/** A top-level box of an mp4. Bytes after the last box count as one with an empty type. */
 export interface Box {
   file: ByteSource;
   type: string;

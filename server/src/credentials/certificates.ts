@@ -6,7 +6,7 @@ import { makeCertificate } from './make-certificate.ts';
 /** How long a made certificate is valid. Credentials without a time stamp expire with it. */
 const VALID_YEARS = 10;
 /** A made certificate is replaced this long before its end. */
-const REPLACED_YEARS = 5;
+const REPLACE_YEARS_BEFORE_END = 5;
 
 const readMade = query<[], { chain: string; private_key: string; made: number; expires_at: Date }>(
   'certificate_made',
@@ -56,7 +56,7 @@ async function readOrMake(db: Database, now: Date): Promise<SigningCertificate> 
   // One that was made while a clock was ahead may not be valid yet.
   const fit = made.find(({ chain, expires_at: end }) => {
     const [own] = certificatesIn(chain);
-    return own && own.validFromDate <= now && end > inYears(now, REPLACED_YEARS);
+    return own && own.validFromDate <= now && end > inYears(now, REPLACE_YEARS_BEFORE_END);
   });
   if (fit) return readCertificate({ chain: fit.chain, privateKey: fit.private_key }, now);
   // Clocks of other machines may be behind.

@@ -1,10 +1,10 @@
 /** The IPTC's terms: made by a trained model, or by another program. */
 type DigitalSource = 'trainedAlgorithmicMedia' | 'algorithmicMedia';
 
-/** A video as it is named in a manifest, whatever its container, or a poster. */
+/** How a manifest names a video, whatever its container, and a poster. */
 export type Format = 'video/mp4' | 'image/webp';
 
-/** What a manifest says of a video. */
+/** What a manifest says about a video. */
 export interface Origin {
   source: DigitalSource;
   model: string;
@@ -25,7 +25,7 @@ export type Parent = (typeof PARENTS)[number];
 export const PARENTS = ['none', 'valid', 'invalid'] as const;
 
 /** The name of the video that a provider had signed, within the manifest. */
-export const PARENT = 'parent';
+export const PARENT_LABEL = 'parent';
 
 /**
  * The definition of a manifest, without the parent. If the provider had signed the video,
@@ -47,7 +47,7 @@ export function manifestOf(origin: Origin, format: Format, hasParent: boolean) {
     softwareAgent: { name: model },
     digitalSourceType: `http://cv.iptc.org/newscodes/digitalsourcetype/${source}`,
     parameters: {
-      ingredientIds: hasParent ? [PARENT] : inputIds, // an opened file has its parent only
+      ingredientIds: hasParent ? [PARENT_LABEL] : inputIds, // an opened file has its parent only
       ...(promptHash !== null && { 'framewright.prompt_sha256': promptHash }),
     },
   };

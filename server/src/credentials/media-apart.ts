@@ -3,8 +3,8 @@ import type { ByteSource } from '../media/byte-source.ts';
 import { boxAt } from '../media/video/mov.ts';
 import { type Box, boxesOf, bytesOf, hashOf } from './bmff.ts';
 
-// The library holds a file several times in memory. So it signs an mp4 without its media; here they
-// come back, and the hash that binds the manifest to its file is made again (decisions/0068).
+// The library holds several copies of a file in memory. So it signs an mp4 without its media; this
+// file puts them back and recomputes the hash that binds the manifest to its file (decisions/0068).
 
 const isMedia = ({ type }: Box) => type === 'mdat';
 const NO_MEDIA = Buffer.from('\0\0\0\x08mdat', 'latin1');
@@ -31,14 +31,14 @@ interface Made {
 /**
  * Puts the media back.
  * @param source the boxes of the file with its media
- * @returns the boxes of the signed file, once `sign` has the signature of this claim
+ * @returns the boxes of the file, which is signed once `insertSignature` got the claim's signature
  */
 export function withMedia({ bytes, claim: old, placeholder }: Made, source: Box[]) {
   const made = [...boxesOf(inMemory(bytes))];
   const signatureAt = placeOf(placeholder, bytes);
-  const sign = (signature: Buffer) => void signature.copy(bytes, signatureAt);
+  const insertSignature = (signature: Buffer) => void signature.copy(bytes, signatureAt);
   const media = source.filter(isMedia);
-  if (media.length === 0) return { boxes: made, claim: old, sign };
+  if (media.length === 0) return { boxes: made, claim: old, insertSignature };
   const boxes = made.map((box) => (isMedia(box) ? (media.shift() ?? box) : box));
   const hashAt = placeOf(hashOf(made), bytes);
   const assertion = superboxAround(hashAt, bytes);
@@ -48,7 +48,7 @@ export function withMedia({ bytes, claim: old, placeholder }: Made, source: Box[
   hashOf(boxes).copy(bytes, hashAt);
   hash('sha256', assertion, 'buffer').copy(claim, assertionHashAt);
   claim.copy(bytes, claimAt);
-  return { boxes, claim, sign };
+  return { boxes, claim, insertSignature };
 }
 
 /** @throws Error unless it is there once */

@@ -10,8 +10,8 @@ import { createSigner } from './signer.ts';
 const SAMPLE = Buffer.from('\0\0\0\x14ftypisom\0\0\0\0isom\0\0\0\x08mdat', 'latin1');
 
 /**
- * What is no fault of the certificate: a reader may trust it, and its key signs nothing here, since
- * a service that has the key may be down.
+ * Problems that are no fault of the certificate: readers choose whom they trust, and the sample's
+ * signature is empty, since a signing service may be down.
  */
 const EXPECTED = ['signingCredential.untrusted', 'claimSignature.mismatch'];
 

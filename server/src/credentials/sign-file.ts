@@ -6,7 +6,7 @@ import { writeStream } from '../kernel/scratch-directory.ts';
 import { openByteSource } from '../media/byte-source.ts';
 import { boxesOf, bytesOf, isManifest } from './bmff.ts';
 import { FileBlob, loadC2pa, settings } from './c2pa.ts';
-import { type Format, manifestOf, type Origin, PARENT, type Parent } from './manifest.ts';
+import { type Format, manifestOf, type Origin, PARENT_LABEL, type Parent } from './manifest.ts';
 import { withMedia, withoutMedia } from './media-apart.ts';
 
 /** The first input for a file; the second one is the signature of the claim that came back. */
@@ -20,13 +20,14 @@ export interface SignRequest {
 
 const { WasmBuilder } = await loadC2pa();
 
-let continues = async (_signature: Buffer): Promise<object> => {
+/** Completes the file of the last claim with its signature. */
+let complete = async (_signature: Buffer): Promise<object> => {
   throw new Error('there is no claim to sign');
 };
 
 await serveParent(async (input) => {
-  const given = input as SignRequest | { signature: string }; // of signer.ts
-  if ('signature' in given) return continues(Buffer.from(given.signature, 'base64'));
+  const given = input as SignRequest | { signature: string }; // from signer.ts
+  if ('signature' in given) return complete(Buffer.from(given.signature, 'base64'));
   return begin(given).catch((error) => {
     return { kind: 'unsupported', cause: String(error).slice(0, 300) };
   });
@@ -60,8 +61,8 @@ async function begin(request: SignRequest): Promise<object> {
   const builder = WasmBuilder.fromJson(definition, settings());
   let parent: Parent = 'none';
   if (hasParent) {
-    const ingredient = JSON.stringify({ relationship: 'parentOf', label: PARENT, format });
-    // One that can't even be read is named without its manifest.
+    const ingredient = JSON.stringify({ relationship: 'parentOf', label: PARENT_LABEL, format });
+    // A manifest that can't be read is left out; the video is still named as the parent.
     await builder
       .addIngredientFromBlob(ingredient, format, new FileBlob(file))
       .catch(() => builder.addIngredient(ingredient));
@@ -80,8 +81,8 @@ async function begin(request: SignRequest): Promise<object> {
     { bytes: Buffer.from(made.buffer, made.byteOffset, made.length), claim, placeholder },
     boxes,
   );
-  continues = async (signature) => {
-    signed.sign(signature);
+  complete = async (signature) => {
+    signed.insertSignature(signature);
     const digest = createHash('sha256');
     const parts = Readable.from(signed.boxes.values().flatMap(bytesOf));
     const sizeBytes = await writeStream(parts, `${path}-signed`, (part) => digest.update(part));

@@ -62,7 +62,7 @@ export function createSigner(deps: {
   const programFor = confinedProgram(new URL('./sign-file.ts', import.meta.url), 'writes');
   const children = createFileChildren({ scratch: deps.scratch, programFor });
   const turns = createFairSemaphore(CONCURRENCY);
-  let stampsFrom = 0;
+  let noStampsBefore = 0;
   const signNow = async (file: GivenFile, origin: Origin): Promise<Signing> => {
     const { format = 'video/mp4' } = file;
     const isStamping = deps.stamp !== undefined && format === 'video/mp4';
@@ -77,9 +77,9 @@ export function createSigner(deps: {
     // authority is not asked for 3 t seconds: one that hangs then holds up few videos.
     const stamp = async (signed: Buffer) => {
       const askedAt = performance.now();
-      if (!isStamping || askedAt < stampsFrom) return undefined;
+      if (!isStamping || askedAt < noStampsBefore) return undefined;
       const token = await deps.stamp?.(signed).catch(() => {
-        stampsFrom = performance.now() + 3 * (performance.now() - askedAt);
+        noStampsBefore = performance.now() + 3 * (performance.now() - askedAt);
         return undefined;
       });
       isStamped = token !== undefined;

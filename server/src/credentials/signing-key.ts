@@ -34,8 +34,8 @@ export function signBy(key: KeyObject, algorithm: Algorithm): Sign {
 }
 
 /**
- * A service that has the private key, as for a KMS. It answers a POST of bytes with their signature,
- * like a remote signer of c2pa-rs.
+ * A service that holds the private key, such as one in front of a KMS. It answers a POST of bytes
+ * with their signature, like a remote signer of c2pa-rs.
  */
 export interface SigningService {
   url: string;

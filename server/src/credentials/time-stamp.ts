@@ -21,7 +21,7 @@ export async function timeStamp(url: string, signed: Uint8Array): Promise<Buffer
     url,
     method: 'POST',
     headers: { 'content-type': 'application/timestamp-query' },
-    body: sequence(VERSION, imprint, nonce, TRUE), // with its certificates
+    body: sequence(VERSION, imprint, nonce, TRUE), // TRUE: the token includes certificates
     timeoutSeconds: TIMEOUT_SECONDS,
     maxResponseBytes: 2 * MAX_TOKEN_BYTES,
   });

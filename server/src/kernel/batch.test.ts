@@ -8,7 +8,7 @@ function controlled(options: {
   concurrency: number;
   maxWaiting?: number;
   isPipelined?: boolean;
-  isOfOneLane?: boolean;
+  oneLanePerBatch?: boolean;
   laneOf?: (item: string) => string;
 }) {
   const batches: Array<{ items: string[]; end: () => void; fail: (error: Error) => void }> = [];
@@ -55,7 +55,7 @@ test('calls of one lane are never in two batches at a time', async () => {
 });
 
 test('a batch of one lane leaves the calls of other lanes to other batches', async () => {
-  const options = { maxItems: 2, concurrency: 2, laneOf, isOfOneLane: true };
+  const options = { maxItems: 2, concurrency: 2, laneOf, oneLanePerBatch: true };
   const { call, batches, items, tick } = controlled(options);
   const results = Promise.all(['a1', 'b1', 'a2', 'a3', 'b2', 'c1'].map(call));
   await tick();

@@ -26,7 +26,7 @@ interface BatchOptions<Item, Result> {
   /** Items of one lane are never in two running batches. */
   laneOf?(item: Item): string;
   /** Whether a batch has items of one lane only. */
-  isOfOneLane?: boolean;
+  oneLanePerBatch?: boolean;
   /** Does the work of one batch and returns the results in the order of the items. */
   work(items: Item[]): Promise<Result[]>;
 }
@@ -55,8 +55,8 @@ export function batch<Item, Result>(
   const runNext = async () => {
     scheduled = false;
     if (waiting.length === 0 || running === options.concurrency) return;
-    const { isOfOneLane = false } = options;
-    const { next, rest } = divide(waiting, { maxItems: itemsOfNext(), busyLanes, isOfOneLane });
+    const { oneLanePerBatch = false } = options;
+    const { next, rest } = divide(waiting, { maxItems: itemsOfNext(), busyLanes, oneLanePerBatch });
     if (next.length === 0) return; // the end of a batch schedules the next one
     waiting = rest;
     running += 1;
@@ -64,7 +64,7 @@ export function batch<Item, Result>(
     const lanes = options.laneOf ? next.map(({ lane }) => lane) : [];
     for (const lane of lanes) busyLanes.add(lane);
     if (rest.length > 0) schedule();
-    await settle(next, options);
+    await runBatch(next, options);
     for (const lane of lanes) busyLanes.delete(lane);
     running -= 1;
     runningItems -= next.length;
@@ -87,11 +87,11 @@ export function batch<Item, Result>(
 /** The first `maxItems` calls with different keys and idle lanes, and the other calls in order. */
 function divide<Item, Result>(
   calls: Call<Item, Result>[],
-  options: { maxItems: number; busyLanes: Set<string | undefined>; isOfOneLane: boolean },
+  options: { maxItems: number; busyLanes: Set<string | undefined>; oneLanePerBatch: boolean },
 ) {
-  const { maxItems, busyLanes, isOfOneLane } = options;
+  const { maxItems, busyLanes, oneLanePerBatch } = options;
   const isFree = ({ lane }: Call<Item, Result>) =>
-    !busyLanes.has(lane) && !(isOfOneLane && next[0] && next[0].lane !== lane);
+    !busyLanes.has(lane) && !(oneLanePerBatch && next[0] && next[0].lane !== lane);
   const keys = new Set<string>();
   const next: Call<Item, Result>[] = [];
   const rest: Call<Item, Result>[] = [];
@@ -103,7 +103,7 @@ function divide<Item, Result>(
   return { next, rest };
 }
 
-async function settle<Item, Result>(
+async function runBatch<Item, Result>(
   calls: Call<Item, Result>[],
   { name, work }: Pick<BatchOptions<Item, Result>, 'name' | 'work'>,
 ): Promise<void> {

@@ -115,50 +115,50 @@ function watchLimits(child: ChildProcess, { timeoutSeconds, memoryBytes, signal 
 }
 
 /**
- * Returns a function that sends an input and reads one line. How the child exits after the last
- * line does not matter; one that writes unasked has crashed.
+ * Returns a function that sends an input and reads the line that answers it. How the child exits
+ * after its last line does not matter; one that writes unasked has crashed.
  */
 function openExchange(child: ChildProcessWithoutNullStreams) {
   let text = '';
   let errors = '';
   let end: ChildOutcome | undefined;
   let failure: Error | undefined;
-  let settle = () => {};
+  let change = Promise.withResolvers<void>();
+  const notify = () => {
+    change.resolve();
+    change = Promise.withResolvers();
+  };
   child.stderr.setEncoding('utf8').on('data', (part: string) => {
     errors = (errors + part).slice(-MAX_ERROR_CHARACTERS);
   });
   child.stdin.on('error', () => {}); // the exit event reports a child that died early
   child.stdout.setEncoding('utf8').on('data', (part: string) => {
     if (text.length <= MAX_RESULT_CHARACTERS) text += part;
-    settle();
+    notify();
   });
   child.once('error', (error) => {
     failure = error;
-    settle();
+    notify();
   });
   child.once('close', (code, signal) => {
     end = crashed(signal, `${signal ?? `exit ${code}`}: ${errors.trim()}`);
-    settle();
+    notify();
   });
-  return (input: unknown): Promise<ChildOutcome> =>
-    new Promise((resolve, reject) => {
-      const finish = (outcome: ChildOutcome) => {
-        settle = () => {};
-        resolve(outcome);
-      };
-      settle = () => {
-        if (failure) reject(failure);
-        else if (text.length > MAX_RESULT_CHARACTERS) {
-          finish(crashed(null, 'the result is too long'));
-        } else if (text.endsWith('\n')) {
-          finish(outcomeOf(text));
-          text = '';
-        } else if (end) finish(end);
-      };
-      if (text !== '') finish(crashed(null, 'it wrote before it had work'));
-      else if (failure || end) settle();
-      else child.stdin.write(`${JSON.stringify(input)}\n`);
-    });
+  return async (input: unknown): Promise<ChildOutcome> => {
+    if (text !== '') return crashed(null, 'it wrote before it had work');
+    if (!failure && !end) child.stdin.write(`${JSON.stringify(input)}\n`);
+    for (;;) {
+      if (failure) throw failure;
+      if (text.length > MAX_RESULT_CHARACTERS) return crashed(null, 'the result is too long');
+      if (text.endsWith('\n')) {
+        const line = text;
+        text = '';
+        return outcomeOf(line);
+      }
+      if (end) return end;
+      await change.promise;
+    }
+  };
 }
 
 function outcomeOf(line: string): ChildOutcome {

@@ -2,7 +2,7 @@
 
 /**
  * Every error code that a client can receive, with its HTTP status; docs/customers/ERRORS.md
- * explains them. The first ten are the contract's (section "Errors"), with `method_not_allowed`;
+ * explains them. The first ten are the contract's (section "Errors") and `method_not_allowed`;
  * the next three belong to one operation each, the next five to delivery links, the rest to the
  * website.
  */
@@ -33,6 +33,7 @@ export const ERROR_STATUS = {
 
 type ErrorCode = keyof typeof ERROR_STATUS;
 
+/** The codes that belong to one operation each. */
 export const OWN_ERROR_CODES = [
   'not_cancellable',
   'no_output',
@@ -56,7 +57,7 @@ export interface RatePolicy {
 
 export type ErrorDetails = Record<string, unknown>;
 
-/** An error that is sent to the client, but for the private `cause`, which is only logged. */
+/** An error for the client. Its `cause` is private and only logged. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails | undefined;

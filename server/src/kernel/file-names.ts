@@ -13,7 +13,7 @@ export function fileEnding(mediaType: string): string {
   return ENDINGS[mediaType] ?? 'bin';
 }
 
-const NAMED = { words: 8, characters: 50 };
+const MAX_NAME = { words: 8, characters: 50 };
 
 /**
  * A file name without its ending that every system takes, such as `a-boat-at-dawn-2026-11-28-42`:
@@ -26,7 +26,9 @@ export function fileNameOf(text: string, { at, number }: { at: Date; number: num
       .normalize('NFC')
       .toLowerCase()
       .match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];
-  const start = [...words.slice(0, NAMED.words).join('-')].slice(0, NAMED.characters).join('');
+  const start = [...words.slice(0, MAX_NAME.words).join('-')]
+    .slice(0, MAX_NAME.characters)
+    .join('');
   return `${start || 'video'}-${at.toISOString().slice(0, 10)}-${number}`;
 }
 

@@ -74,13 +74,13 @@ const WRITE_BYTES = 256 * 1024;
 
 /**
  * Writes a stream to a new private file with flat memory.
- * @param written is called with each part
+ * @param onPart is called with each part
  * @returns its size in bytes
  */
 export async function writeStream(
   bytes: AsyncIterable<Uint8Array>,
   filePath: string,
-  written: (part: Uint8Array) => void = () => {},
+  onPart: (part: Uint8Array) => void = () => {},
 ): Promise<number> {
   const file = await open(filePath, 'wx', 0o600);
   try {
@@ -89,7 +89,7 @@ export async function writeStream(
     let totalBytes = 0;
     for await (const part of bytes) {
       parts.push(part);
-      written(part);
+      onPart(part);
       partsBytes += part.length;
       totalBytes += part.length;
       countReceived(part.length);

@@ -3,7 +3,7 @@ import { UsageError } from './errors.ts';
 export type Environment = Record<string, string | undefined>;
 
 /** @throws UsageError that names the variable, its value and what is expected */
-export function bad(name: string, text: string, expected: string): never {
+export function refuseVariable(name: string, text: string, expected: string): never {
   throw new UsageError(`${name}=${JSON.stringify(text)} is not valid: expected ${expected}`);
 }
 
@@ -34,7 +34,7 @@ export function number(
 ): number {
   const text = read(env, name, String(fallback));
   const value = /^\d+(\.\d+)?$|^\.\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= min && value <= max)) bad(name, text, `a number from ${min} to ${max}`);
+  if (!(value >= min && value <= max)) refuseVariable(name, text, `a number from ${min} to ${max}`);
   return value;
 }
 
@@ -46,7 +46,8 @@ export function wholeNumber(
 ): number {
   const text = read(env, name, String(fallback));
   const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= min && value <= max)) bad(name, text, `a whole number from ${min} to ${max}`);
+  if (!(value >= min && value <= max))
+    refuseVariable(name, text, `a whole number from ${min} to ${max}`);
   return value;
 }
 
@@ -64,7 +65,8 @@ export function namingVariables<Result>(variables: string, work: () => Result): 
 export function port(env: Environment, name: string, fallback: string): number {
   const text = read(env, name, fallback);
   const value = Number(text);
-  if (!/^\d+$/.test(text) || value > 65_535) bad(name, text, 'a port number, 0 to 65535');
+  if (!/^\d+$/.test(text) || value > 65_535)
+    refuseVariable(name, text, 'a port number, 0 to 65535');
   return value;
 }
 
@@ -75,7 +77,7 @@ export function choice<Value extends string>(
   values: readonly Value[],
 ): Value {
   const text = read(env, name, fallback);
-  return values.find((value) => value === text) ?? bad(name, text, values.join(', '));
+  return values.find((value) => value === text) ?? refuseVariable(name, text, values.join(', '));
 }
 
 export function yesOrNo(env: Environment, name: string, fallback: 'yes' | 'no'): boolean {
@@ -92,7 +94,7 @@ export function webAddress(env: Environment, name: string): string | undefined {
     throw new UsageError(`${name} is not valid: expected an address without a user and password`);
   }
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash) {
-    bad(name, text, 'an address such as https://video.example.com');
+    refuseVariable(name, text, 'an address such as https://video.example.com');
   }
   return url.href.replace(/\/+$/, '');
 }

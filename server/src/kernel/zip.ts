@@ -11,15 +11,16 @@ export interface ZipEntry {
 /** A larger archive would need ZIP64. */
 export const MAX_ZIP_BYTES = 2 ** 32 - 1;
 
-/** A file's header, the sizes after its data, and its line in the directory; then the end. */
-const [OF_FILE, OF_END] = [30 + 16 + 46, 22];
+/** A file's local header, data descriptor and central directory entry. */
+const FILE_OVERHEAD_BYTES = 30 + 16 + 46;
+const END_OF_CENTRAL_DIRECTORY_BYTES = 22;
 
 /** The exact length of {@link zip}, from the names and sizes of its files. */
 export function zipLength(files: { name: string; sizeBytes: number }[]): number {
   const lengths = files.map(({ name, sizeBytes }) => {
-    return OF_FILE + 2 * Buffer.byteLength(name) + sizeBytes;
+    return FILE_OVERHEAD_BYTES + 2 * Buffer.byteLength(name) + sizeBytes;
   });
-  return lengths.reduce((sum, one) => sum + one, OF_END);
+  return lengths.reduce((sum, one) => sum + one, END_OF_CENTRAL_DIRECTORY_BYTES);
 }
 
 /**

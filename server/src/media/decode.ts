@@ -10,7 +10,7 @@ import { decodeVideo } from './video/decode-video.ts';
 
 Log.setLevel(AV_LOG_QUIET);
 await serveParent(async (input) => {
-  const request = input as MeasureRequest; // of measure.ts
+  const request = input as MeasureRequest; // from measure.ts
   using file = openByteSource(request.path);
   try {
     const { facts, poster, hashes } = await decode(file, request);

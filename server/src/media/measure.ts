@@ -102,7 +102,7 @@ export function createMeasurer({ scratch, ...given }: MeasurerOptions) {
         if (frames === 'all' || outcome.kind === 'aborted' || isPassed) {
           return measurementOf(outcome, limits, signal);
         }
-        // Else the poster may be why it ended: the second try draws none.
+        // If the child died, drawing the poster may be why: the second try then draws none.
         const childSurvived = outcome.kind === 'completed';
         const full = {
           ...request,

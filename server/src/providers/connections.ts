@@ -1,5 +1,5 @@
 import { UsageError } from '../kernel/errors.ts';
-import { bad, type Environment, read } from '../kernel/variables.ts';
+import { type Environment, read, refuseVariable } from '../kernel/variables.ts';
 
 /** An account at a provider, as CONNECTIONS names it, `name:kind`. */
 export interface ProviderConnection {
@@ -27,7 +27,7 @@ export function readConnections(
 ): ProviderConnection[] {
   const text = read(env, 'CONNECTIONS', '');
   const names = new Set(taken);
-  const refuse = (expected: string): never => bad('CONNECTIONS', text, expected);
+  const refuse = (expected: string): never => refuseVariable('CONNECTIONS', text, expected);
   return (text === '' ? [] : text.split(',')).map((entry) => {
     const [, name = '', kind = ''] = SHAPE.exec(entry.trim()) ?? [];
     if (name === '') {

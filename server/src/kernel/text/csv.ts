@@ -1,5 +1,5 @@
 /** Text that a spreadsheet takes for a formula: it begins with = + - @ (or their full-width forms), a
- * tab or a line break, and is no negative number. */
+ * tab or a line break, and is not a negative number. */
 const FORMULA = /^(?!-\d+(?:\.\d+)?$)[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
 /**

@@ -120,7 +120,7 @@ export function createFileChildren(options: ChildrenOptions) {
       const outcome = await runIn(used, filePath, work);
       if (!mayBlameEarlierFile(outcome)) return outcome;
     }
-    return runIn(await open(options, source), filePath, work);
+    return runIn(await openFileChild(options, source), filePath, work);
   };
   return {
     /** Lets a child work on a file. @throws when there is no file, or no child could be started */
@@ -132,7 +132,7 @@ export function createFileChildren(options: ChildrenOptions) {
       const waiting = takeIdle(source);
       if (waiting) void keep(waiting);
       if (waiting || isClosed || busy.get(source)) return;
-      const opening = whileBusy(source, async () => keep(await open(options, source)));
+      const opening = whileBusy(source, async () => keep(await openFileChild(options, source)));
       opening.catch(() => {}); // the next file starts a child, and reports why it can't
     },
     /** Ends idle children, which keep a stopping process alive; busy ones end after their file. */
@@ -163,23 +163,24 @@ function mayBlameEarlierFile({ kind }: ChildOutcome): boolean {
   return kind === 'crashed' || kind === 'out_of_memory';
 }
 
-async function open(
+/** Keeps `withFolder` open until `end` is called; then it removes the folder. */
+async function openFileChild(
   { scratch, programFor }: ChildrenOptions,
   source: string | undefined,
 ): Promise<FileChild> {
   const ended = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<FileChild>();
-  const closed = scratch.withFolder(async (folder) => {
+  const folderRemoved = scratch.withFolder(async (folder) => {
     const child = startChild(programFor(folder));
     const end = async () => {
       await child.end();
       ended.resolve();
-      await closed.catch(() => {}); // what is left here is removed once this process is gone
+      await folderRemoved.catch(() => {}); // a folder that stays is removed once this process is gone
     };
     opened.resolve({ child, folder, source, files: 0, end });
     await ended.promise;
   });
-  closed.catch(opened.reject);
+  folderRemoved.catch(opened.reject);
   return opened.promise;
 }
 

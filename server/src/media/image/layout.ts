@@ -1,7 +1,7 @@
 /** An image with more flaws is refused. */
 export const MAX_FLAWS = 1000;
 
-/** Bytes of a file: from the first one up to `to`, which is not part of it. */
+/** Bytes of a file: `from` is the first one, `to` the one after the last. */
 export interface FilePart {
   from: number;
   to: number;
@@ -23,6 +23,7 @@ export interface ImageLayout {
   flaws: FilePart[];
 }
 
+/** The VP8 frame of a lossy WebP. */
 interface LossyPicture {
   width: number;
   height: number;

@@ -60,10 +60,10 @@ export async function decodeVideo(
   const { facts, poster, hashes } = await decodeStreams(input, options);
   await closeContainer(input); // after a refusal, the process decodes no other file
   const mediaType = container === 'mov' ? movMediaType(file) : matroskaMediaType(file);
-  const mayHaveBetter = options.drawsPoster && options.frames === 'keyframes' && !poster;
+  const needsOtherFrames = options.drawsPoster && options.frames === 'keyframes' && !poster;
   return {
     facts: { ...facts, mediaType },
-    poster: mayHaveBetter ? await drawPoster(file, container) : poster,
+    poster: needsOtherFrames ? await drawPoster(file, container) : poster,
     hashes,
   };
 }
@@ -72,29 +72,33 @@ async function decodeStreams(input: FormatContext, options: VideoOptions) {
   const video = videoStream(input);
   const audio = audioStream(input, video);
   using picture = await createPicture(video, options);
-  const sound = audio && createPacketTimes(audio);
-  const all = createPacketTimes(video);
-  const requireOrdinary = options.frames === 'keyframes' ? requireOrdinaryPackets() : () => {};
+  const audioTimes = audio && createPacketTimes(audio);
+  const packetTimes = createPacketTimes(video);
+  const checkPacket = options.frames === 'keyframes' ? createPacketCheck() : () => {};
   for await (const packet of packets(input, audio ? [video.index, audio.index] : [video.index])) {
-    if (packet.streamIndex !== video.index) sound?.add(packet);
+    if (packet.streamIndex !== video.index) audioTimes?.add(packet);
     else {
-      all.add(packet);
-      requireOrdinary(packet);
+      packetTimes.add(packet);
+      checkPacket(packet);
       if (!picture.isTooLong()) picture.decode(packet);
     }
   }
   if (!picture.isTooLong()) picture.decode(null);
   if (picture.isTooLong()) {
-    throw new StoppedDecode({ rule: 'belowSeconds', durationSeconds: all.durationSeconds() });
+    throw new StoppedDecode({
+      rule: 'belowSeconds',
+      durationSeconds: packetTimes.durationSeconds(),
+    });
   }
-  const times = options.frames === 'keyframes' ? all : picture.shown;
+  const times = options.frames === 'keyframes' ? packetTimes : picture.shown;
   const facts: Omit<VideoFacts, 'mediaType'> = {
     kind: 'video',
     ...picture.size(),
     durationSeconds: times.durationSeconds(),
     frames: times.frames(),
     videoCodec: codecName(video),
-    audio: audio && sound && { codec: codecName(audio), durationSeconds: sound.durationSeconds() },
+    audio: audio &&
+      audioTimes && { codec: codecName(audio), durationSeconds: audioTimes.durationSeconds() },
   };
   return { facts, poster: await picture.poster(), hashes: picture.hashes() };
 }
@@ -118,7 +122,7 @@ async function createPicture(stream: Stream, options: VideoOptions) {
     const shownAt = seconds(frame.bestEffortTimestamp, stream.timeBase);
     shown.add(shownAt, seconds(frame.duration, stream.timeBase));
     hashes?.offer(frame, shown.spanSeconds());
-    if (choice && !isOffered(choice, frame, shown.spanSeconds())) {
+    if (choice && !tryOffer(choice, frame, shown.spanSeconds())) {
       choice[Symbol.dispose]();
       choice = null;
     }
@@ -146,7 +150,7 @@ async function createPicture(stream: Stream, options: VideoOptions) {
 }
 
 /** @returns false when this frame can't be a poster; that is no reason to refuse the video */
-function isOffered(choice: PosterChoice, frame: Frame, atSeconds: number): boolean {
+function tryOffer(choice: PosterChoice, frame: Frame, atSeconds: number): boolean {
   try {
     if (atSeconds <= POSTER_SECONDS) choice.offer(frame);
     return true;
@@ -191,8 +195,8 @@ function requireShortSide(size: { width: number; height: number }, { shortSide }
  */
 const HOLE = Buffer.alloc(16);
 
-/** Throws if a packet may be wrong or only the decoder can tell: then all frames are decoded. */
-function requireOrdinaryPackets(): (packet: Packet) => void {
+/** Returns a check that throws if a packet may be damaged: then all frames are decoded. */
+function createPacketCheck(): (packet: Packet) => void {
   let isFirst = true;
   return (packet) => {
     if (isFirst && !packet.isKeyframe) throw damaged('The video does not begin with a keyframe.');

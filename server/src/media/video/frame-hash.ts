@@ -5,7 +5,7 @@ import { MAX_HASHES } from './timeline.ts';
 const SIDE = 32; // pixels
 const LOW = 16; // frequencies
 /**
- * Half of the frequencies must be as strong at least: plain frames and soft gradients look alike.
+ * The least median strength of a frame's frequencies: plain frames and soft gradients look alike.
  * Photographs have 50 to 900.
  */
 const MIN_STRENGTH = 64;
@@ -59,9 +59,9 @@ export function createFrameHashes(everySeconds: number) {
     hashes,
     /** A frame that can't be hashed has no hash: that is no reason to refuse the video. */
     offer(frame: Frame, atSeconds: number) {
-      const turn = Math.floor(atSeconds / everySeconds + 0.01); // fractions aren't exact
-      if (turn <= last || hashes.size === MAX_HASHES) return;
-      last = turn;
+      const slot = Math.floor(atSeconds / everySeconds + 0.01); // fractions aren't exact
+      if (slot <= last || hashes.size === MAX_HASHES) return;
+      last = slot;
       try {
         const hash = frameHash(frame);
         if (hash !== undefined) hashes.add(hash);

@@ -69,7 +69,7 @@ export function createPosterChoice(stream: Stream) {
 export async function drawPoster(file: ByteSource, container: 'mov' | 'matroska') {
   try {
     const input = await openContainer(file, container, true);
-    const picture = await chooseIn(input);
+    const picture = await choosePoster(input);
     await closeContainer(input);
     return picture;
   } catch {
@@ -77,7 +77,7 @@ export async function drawPoster(file: ByteSource, container: 'mov' | 'matroska'
   }
 }
 
-async function chooseIn(input: FormatContext): Promise<Buffer> {
+async function choosePoster(input: FormatContext): Promise<Buffer> {
   const stream = videoStream(input);
   using decoder = await openVideoDecoder(stream, 'all');
   using choice = createPosterChoice(stream);

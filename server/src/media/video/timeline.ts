@@ -1,12 +1,15 @@
 /**
- * How many seconds apart the frames are that get perceptual hashes: of a stored output, of which only
- * keyframes may be decoded, and of a video that is compared with them.
+ * The interval between hashed frames. A stored output has one a second, since often only its
+ * keyframes are decoded; a video to compare with it has four.
  */
 export const HASH_SECONDS = { stored: 1, compared: 0.25 };
 export const MAX_COMPARED_SECONDS = 30;
 export const MAX_HASHES = MAX_COMPARED_SECONDS / HASH_SECONDS.compared;
 
-/** The last frame counts for at most this long, which is more than a reference video may last. */
+/**
+ * The last frame counts for at most this long, which is more than a reference video may last, so a
+ * false claim still makes the video too long.
+ */
 const LAST_FRAME_SECONDS = 60;
 
 /** Collects the times of frames or packets, in seconds of the stream's clock. */

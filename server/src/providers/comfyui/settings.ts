@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { UsageError } from '../../kernel/errors.ts';
 import {
-  bad,
   type Environment,
   number,
   read,
+  refuseVariable,
   secret,
   webAddress,
   wholeNumber,
@@ -31,7 +31,7 @@ function readPaths(env: Environment, name: string): string[] {
   const text = read(env, name, '');
   const paths = text.split(',').map((path) => path.trim());
   if (text === '') return [];
-  return paths.includes('') ? bad(name, text, 'paths separated by commas') : paths;
+  return paths.includes('') ? refuseVariable(name, text, 'paths separated by commas') : paths;
 }
 
 export async function readWorkflow(file: string): Promise<{ name: string; text: string }> {

@@ -1,5 +1,5 @@
 import { BUILT_IN_MODELS, type BuiltInModel } from '../../catalog/models.ts';
-import { bad, type Environment, read } from '../../kernel/variables.ts';
+import { type Environment, read, refuseVariable } from '../../kernel/variables.ts';
 import type { JobSpec } from '../provider.ts';
 import { rejected } from './outcomes.ts';
 
@@ -31,7 +31,7 @@ export function readModels<Id>(
 function readModel(env: Environment, name: string): string | undefined {
   const text = read(env, name, '');
   const isModel = /^[\w.:-]+(\/[\w.:-]+)*$/.test(text);
-  if (text !== '' && !isModel) bad(name, text, 'the id of a model, such as owner/name');
+  if (text !== '' && !isModel) refuseVariable(name, text, 'the id of a model, such as owner/name');
   return text || undefined;
 }
 

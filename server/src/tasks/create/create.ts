@@ -122,7 +122,7 @@ function openLanes(deps: CreateDeps) {
     concurrency: MAX_WAITING_TRANSACTIONS,
     keyOf: ({ checked }) => keyOf(checked),
     laneOf: ({ checked }) => accountOf(checked),
-    isOfOneLane: true,
+    oneLanePerBatch: true,
     async work(items) {
       const lane = items[0]?.lane;
       if (lane?.failure) throw lane.failure;

@@ -11,14 +11,14 @@ const CODE_DIGITS = 8;
 export const CODE_MINUTES = 10;
 const MAX_TRIES = 5;
 
-/** The most codes and receipts sent to one mailbox, whoever requests them. */
+/** The most codes, and receipts of reports, sent to one mailbox, whoever requests them. */
 const MAILS_OF_MAILBOX = [
   { max: 5, seconds: 15 * 60 },
   { max: 20, seconds: 24 * 3600 },
 ];
 
 /**
- * At most one code per owner; a new code replaces it. Codes of different kinds are never compared.
+ * The statements of a table of codes. It has at most one code per owner; a new code replaces it.
  */
 function codesIn(table: 'sign_in_codes' | 'proof_codes', owner: 'email' | 'session_id') {
   return {
@@ -43,6 +43,7 @@ function codesIn(table: 'sign_in_codes' | 'proof_codes', owner: 'email' | 'sessi
   };
 }
 
+/** Codes of different kinds are never compared. */
 type CodeKind = ReturnType<typeof codesIn>;
 
 /** Sign-in codes, owned by an e-mail address. */

@@ -15,15 +15,15 @@ const FORGET = [
   statement('forget_code', `delete from sign_in_codes where email = ${lowerEmailOf('$1')}`),
 ];
 
-/** Erases an account's ways to sign in. Call it before the e-mail address is erased. */
+/** Erases an account's sign-in methods. Call it before the e-mail address is erased. */
 export async function eraseOf(tx: Transaction, accountId: string): Promise<void> {
   for (const forget of FORGET) await tx.query(forget, [accountId]);
 }
 
 /**
- * Closes an account for its owner, and ends its shares for good. Signing in within the next days
+ * Closes an account for its owner, and ends its shares for good. A sign-in within the grace period
  * reopens it; after that its personal data is erased.
- * @returns when that is; undefined if the account is already disabled, which its owner can't change
+ * @returns when the grace period ends; undefined if the account was disabled before
  */
 export async function closeAccount(tx: Transaction, accountId: string): Promise<Date | undefined> {
   if (!(await disableAccount(tx, accountId))) return undefined;

@@ -50,7 +50,7 @@ test('an address gets its credits once, also if the account is deleted in betwee
   assert.equal(kept.length, 0);
 });
 
-/** Addresses of one mailbox each, by what their mail services document; the first is its name. */
+/** The addresses of four mailboxes, by their mail services' rules; the first names the mailbox. */
 const MAILBOXES = [
   ['annlee@gmail.com', 'ann.lee@gmail.com', 'a.nn.lee+2@googlemail.com', 'AnnLee@Gmail.com'],
   ['annlee@proton.me', 'ann_lee@proton.me', 'ann-lee+x@proton.me', 'a.n.n.lee@proton.me'],
@@ -58,7 +58,7 @@ const MAILBOXES = [
   ['ann.lee@outlook.com', 'Ann.Lee+2@outlook.com'],
 ];
 
-test('the addresses of one mailbox are one, and no others', () => {
+test('addresses of one mailbox are recognized as such, and no others', () => {
   for (const [name = '', ...others] of MAILBOXES) {
     for (const address of [name, ...others]) assert.equal(mailboxOf(address), name);
   }

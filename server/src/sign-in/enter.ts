@@ -21,6 +21,7 @@ export interface SignInDeps {
 }
 
 export interface Entered {
+  /** Of the new session, for the cookie. */
   token: string;
   accountId: string;
   reopened: boolean;

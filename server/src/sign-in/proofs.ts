@@ -37,7 +37,7 @@ export function describePlace({ browser, network }: Place): string {
 }
 
 /**
- * Mails a code. In this session only, it proves that it is still the same person.
+ * Mails a code that proves, in this session only, that its user is still the same person.
  * @param act what the code is for; the mail names it
  * @throws ApiError `rate_limited`
  */

@@ -55,7 +55,7 @@ export const getAbout = siteRoute('GET /console/api/site', {
       signup_credits: deps.signupCredits,
       /** Whether codes go to the service's log instead of being mailed. */
       mail_is_logged: deps.isMailLogged,
-      /** How long what a reporter gives is kept. */
+      /** For how many days the details that a reporter gives are kept. */
       report_days: deps.reportDays,
     };
   },

@@ -30,7 +30,7 @@ test('the public API does not know the cookie', async () => {
   assertError(await visitor.get('/api/v1/credits'), 'unauthorized');
 });
 
-test('a session ends with the account, by itself and when it is not used', async () => {
+test('a session ends when unused for two weeks, with its account, and after 90 days', async () => {
   const { db, setClock } = website.database;
   const ends = async (visitor: TestVisitor) => assertError(await visitor.get(ME), 'unauthorized');
   const idle = await website.signIn();
@@ -55,7 +55,7 @@ test('a session ends with the account, by itself and when it is not used', async
   await setClock(0);
 });
 
-test('the address that a trusted proxy names is the one that is counted', async () => {
+test('requests count for the address that a trusted proxy names', async () => {
   const send = async (trusts: boolean, address: string) => {
     const app = await openProxied(trusts);
     await app.inject({ url: '/console/api/site', headers: { 'x-forwarded-for': address } });
@@ -152,7 +152,7 @@ async function openProxied(isTrusted: boolean): Promise<FastifyInstance> {
   return app;
 }
 
-/** What costs the database, the disk or Stripe much, and how often it may be done. */
+/** Requests that are costly for the database, the disk or Stripe, and their limits. */
 const COSTLY: Array<['GET' | 'POST' | 'PUT', string, number]> = [
   ['POST', '/console/api/keys', 100],
   ['GET', '/console/api/usage', 30],
@@ -168,7 +168,7 @@ const COSTLY: Array<['GET' | 'POST' | 'PUT', string, number]> = [
   ['PUT', '/console/api/low-balance', 20],
 ];
 
-test('what costs much has a limit for each account, beside the one for all requests', async () => {
+test('costly requests have limits per account, besides the one for all requests', async () => {
   const other = await website.signIn();
   for (const [method, url, max] of COSTLY) {
     const busy = await website.signIn();

@@ -20,16 +20,16 @@ export interface GuardDeps extends PageDeps {
   adminEmails: ReadonlySet<string>;
 }
 
-/** Per address: requests on public routes, and those with an unknown cookie. */
+/** Per address: requests to public routes, and those with an unknown cookie to other routes. */
 const REQUESTS_OF_ADDRESS: RateLimit = { max: 240, seconds: 60 };
 
 /** How many valid sessions a process remembers. The oldest are evicted. */
 const MAX_KNOWN = 50_000;
 
 /**
- * Guards a scope's routes before the body is read: origin of writes, access, and rates, per address
- * on public routes and per account on all others. A route may add its own limit. Requests over a
- * limit are refused from memory (decisions/0016).
+ * Guards a scope's routes before the body is read: the origin of writes, access, and rates. The
+ * limit is per address on public routes, else per account (by `findSession`); a route may add one
+ * of its own. Requests over a limit are refused from memory (decisions/0016).
  */
 export function guard(scope: FastifyInstance, deps: GuardDeps): void {
   const limits = openLimits(deps.db);
@@ -95,8 +95,9 @@ function openSessions({ db, publicUrl, adminEmails }: GuardDeps, limits: Limits)
       const token = readCookie(request, publicUrl(), SESSION_COOKIE);
       if (token === undefined) throw notSignedIn();
       const id = hashToken(token).toString('base64url');
-      const look = () => find(token, id);
-      const session = await (known.has(id) ? look() : exclusively(rateKeyOf(request.ip), look));
+      const lookUp = () => find(token, id);
+      const isKnown = known.has(id);
+      const session = await (isKnown ? lookUp() : exclusively(rateKeyOf(request.ip), lookUp));
       if (!session) {
         await limits.countAddress(request);
         throw notSignedIn();

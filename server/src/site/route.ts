@@ -29,7 +29,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Who may use this website route. The default is `session`. */
     access?: Access;
-    /** The route's own limit per address or account, besides the one for all routes. */
+    /** The route's own limit per address or account, besides that of all routes together. */
     rate?: RateLimit | undefined;
     /** Whether all or some of the route's bodies need a fresh proof. */
     asksProof?: boolean;
@@ -42,23 +42,24 @@ declare module 'fastify' {
 
 /** @throws Error if the route is public */
 export function sessionOf({ signedIn }: Pick<FastifyRequest, 'signedIn'>): SignedIn {
-  if (!signedIn) throw new Error('nobody is known to be signed in on this route');
+  if (!signedIn) throw new Error('this route is public: it has no session');
   return signedIn;
 }
 
 /** Query member: which side of the account a page shows, and whose credits it spends. */
 export const ModeSchema = Type.Enum(['live', 'test'], { default: 'live' });
 
+/** The names of the parameters in a path. */
 export type NamesIn<Path extends string> = Path extends `${string}/:${infer Name}/${infer Rest}`
   ? Name | NamesIn<`/${Rest}`>
   : Path extends `${string}/:${infer Name}`
     ? Name
     : never;
 
-const NamedSchema = Type.String({ maxLength: 120 });
+const ParameterSchema = Type.String({ maxLength: 120 });
 
-function namedIn(name: RouteName): TSchema {
-  const names = [...name.matchAll(/:(\w+)/g)].map(([, one = '']) => [one, NamedSchema]);
+function defaultParams(name: RouteName): TSchema {
+  const names = [...name.matchAll(/:(\w+)/g)].map(([, one = '']) => [one, ParameterSchema]);
   return Type.Object(Object.fromEntries(names));
 }
 
@@ -95,7 +96,7 @@ export interface RouteShape {
 /** undefined if the handler sent the reply itself. */
 type Sent<Result> = Result extends FastifyReply | Readable | undefined ? undefined : AsJson<Result>;
 
-type Named<Name extends RouteName, Params extends TSchema> = Params extends TUndefined
+type ParamsOf<Name extends RouteName, Params extends TSchema> = Params extends TUndefined
   ? Record<NamesIn<Name>, string>
   : Static<Params>;
 
@@ -123,7 +124,10 @@ interface RouteOptions<
   /** The path's parameters; by default texts of at most 120 characters. */
   params?: Params;
   /** Returns the JSON response, unless it used `reply`. */
-  handle(deps: Deps, call: Call<Static<Body>, Static<Query>, Named<Name, Params>>): Promise<Result>;
+  handle(
+    deps: Deps,
+    call: Call<Static<Body>, Static<Query>, ParamsOf<Name, Params>>,
+  ): Promise<Result>;
 }
 
 export interface SiteRoute<Deps, Shape extends RouteShape> {
@@ -153,7 +157,7 @@ export function siteRoute<
   const schema = {
     ...(body && { body: closed(body) }),
     ...(query && { querystring: closed(query) }),
-    params: params ?? namedIn(name),
+    params: params ?? defaultParams(name),
   };
   return {
     serve(scope, deps) {
@@ -162,11 +166,11 @@ export function siteRoute<
         config,
         schema,
         handler: async (request, reply) => {
-          const { body: sent, query: asked, params: named } = request;
-          const parts = { body: sent, query: storableTexts(asked), params: storableTexts(named) };
+          const { body: sent, query: asked, params: given } = request;
+          const parts = { body: sent, query: storableTexts(asked), params: storableTexts(given) };
           // Validated by the schemas.
           const call = parts as Pick<
-            Call<Static<Body>, Static<Query>, Named<Name, Params>>,
+            Call<Static<Body>, Static<Query>, ParamsOf<Name, Params>>,
             'body' | 'query' | 'params'
           >;
           const act = typeof proof === 'function' ? proof(call.body) : proof;

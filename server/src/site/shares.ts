@@ -17,7 +17,7 @@ import { noVideo } from './tasks/gallery.ts';
 
 export interface ShareDeps extends PageDeps {
   links: Links;
-  /** undefined: nothing is shared (SHARES). */
+  /** undefined: sharing is off (SHARES). */
   shares: Shares | undefined;
 }
 
@@ -83,7 +83,7 @@ const endOwnShare = siteRoute('DELETE /console/api/shares/:id', {
   },
 });
 
-/** The operator's videos whose owners show their prompts. */
+/** The shared videos that the operator chose as examples (BRAND_VIDEOS) and that show a prompt. */
 const listExamples = siteRoute('GET /console/api/examples', {
   async handle({ brand, shares }: BrandDeps & ShareDeps) {
     const pages = videosOf(brand.current());
@@ -103,7 +103,7 @@ type OpenShare = NonNullable<Awaited<ReturnType<Shares['find']>>>;
 
 interface SharePagesDeps extends TextDeps {
   shares: Shares | undefined;
-  /** Of a page that any site may frame. */
+  /** The headers of a page that any site may put into a frame. */
   embedHeaders: Record<string, string>;
 }
 
@@ -117,7 +117,7 @@ interface Content {
 interface View {
   url: `/${string}/:token`;
   headers: Record<string, string>;
-  /** The scripts of the frame that it does not need. */
+  /** The scripts of the template that it does not need. */
   unused: RegExp;
   contentOf(share: OpenShare, name: string, address: string): Content;
   bodyOf(main: string): string;
@@ -131,7 +131,7 @@ export function sharePages(app: FastifyInstance, deps: SharePagesDeps): void {
   const serve = (view: View) => {
     const send = async (reply: FastifyReply, status: number, content: Content) => {
       reply.code(status).headers({ ...view.headers, 'x-robots-tag': 'noindex' });
-      return reply.type('text/html; charset=utf-8').send(await documentOf(deps, view, content));
+      return reply.type('text/html; charset=utf-8').send(await htmlOf(deps, view, content));
     };
     app.get<Shared>(view.url, { schema: { hide: true } }, async (request, reply) => {
       const { token } = request.params;
@@ -175,15 +175,15 @@ function notice(title: string, text: string): Content {
   return { title, main: `<h1>${title}</h1><p>${text}</p>` };
 }
 
-/** The docs' frame, with the content of a share. */
-async function documentOf(
+/** The template of the docs, with the content of a share. */
+async function htmlOf(
   deps: SharePagesDeps,
   { unused, bodyOf }: View,
   { title, head = '', main }: Content,
 ): Promise<string> {
-  const frame = await readFile(path.join(deps.folder, 'docs.html'), 'utf8');
+  const template = await readFile(path.join(deps.folder, 'docs.html'), 'utf8');
   const noindex = '<meta name="robots" content="noindex" />';
-  return forInstallation(frame, 'docs.html', deps)
+  return forInstallation(template, 'docs.html', deps)
     .replace(unused, '')
     .replace(/<meta property="og:image"[^>]*>/, '') // the logo
     .replace(/<title>.*<\/title>/, () => `<title>${escapeHtml(title)}</title>${noindex}${head}`)
@@ -218,7 +218,7 @@ function embedContent(share: OpenShare, name: string, address: string): Content 
   };
 }
 
-/** Relative, as the content policy allows the files of the host that serves the page. */
+/** Its URLs are relative: the content security policy allows files of the page's own host. */
 function player({ width, height, files }: OpenShare, address: string): string {
   const { pathname } = new URL(address);
   const poster = files.some(({ role }) => role === 'poster') && `poster="${pathname}/poster.webp"`;
@@ -228,7 +228,7 @@ function player({ width, height, files }: OpenShare, address: string): string {
     aria-label="The shared video"></video>`;
 }
 
-/** What other programs show of a link to the page. */
+/** From these, other programs make the preview of a link to the page. */
 function previewTags(share: OpenShare, title: string, address: string): string {
   const { prompt, width, height, files } = share;
   const hasPoster = files.some(({ role }) => role === 'poster');
@@ -262,7 +262,7 @@ function previewTags(share: OpenShare, title: string, address: string): string {
 const TITLE_CHARACTERS = 70;
 
 function shortened(text: string): string {
-  const letters = [...text.replaceAll(/\s+/g, ' ').trim()];
-  if (letters.length <= TITLE_CHARACTERS) return letters.join('');
-  return `${letters.slice(0, TITLE_CHARACTERS - 1).join('')}…`;
+  const characters = [...text.replaceAll(/\s+/g, ' ').trim()];
+  if (characters.length <= TITLE_CHARACTERS) return characters.join('');
+  return `${characters.slice(0, TITLE_CHARACTERS - 1).join('')}…`;
 }

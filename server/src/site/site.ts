@@ -103,8 +103,8 @@ export type SiteApi = { [Shape in Shapes as Shape['name']]: Shape };
 
 /**
  * The website's JSON API under `/console/api` and `/auth`, and `/status.json`, which openapi.json
- * leaves out. app.ts adds the request id, `no-store` and the error envelope. Scopes registered on
- * `app` itself are not guarded.
+ * leaves out. app.ts adds the request id, `no-store` and the error envelope. Stripe's webhook is
+ * registered on `app` itself, which is not guarded: it has no session and verifies signatures.
  */
 export async function site(app: FastifyInstance, deps: SiteDeps): Promise<void> {
   await app.register((guarded, _options, ready) => {

@@ -18,6 +18,6 @@ const AGENTS: Array<[string, string | null]> = [
   ['', null],
 ];
 
-test('the name of a browser is made of our own words', () => {
+test('the name of a browser quotes nothing from the header', () => {
   for (const [agent, name] of AGENTS) assert.equal(browserName(agent), name, agent);
 });

@@ -26,7 +26,7 @@ const SYSTEMS: Array<[RegExp, string]> = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-/** Such as `Firefox on Linux`; null if neither is known. Never copies text from the request. */
+/** Such as `Firefox on Linux`; null if neither is known. Never quotes the header itself. */
 export function browserName(userAgent = ''): string | null {
   const find = (names: Array<[RegExp, string]>) =>
     names.find(([pattern]) => pattern.test(userAgent))?.[1];
@@ -52,8 +52,8 @@ export interface AccountRequest {
 }
 
 /**
- * Mails the owner what was done in their account, so that they notice a thief. Contains no text
- * from the request: a thief could have written it.
+ * Mails the owner what was done in their account, so that they notice a thief. The mail quotes no
+ * text from the request: a thief could have written it.
  * @param done.what a sentence without its full stop; also the mail's subject
  * @param done.more a further paragraph
  */

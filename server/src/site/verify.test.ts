@@ -25,7 +25,7 @@ after(async () => {
 });
 const at = (name: string) => path.join(folder.path, name);
 
-test('a digest tells whether and when an output was stored, and nothing else', async () => {
+test('a digest shows whether and when an output was stored, and nothing else', async () => {
   const sha256 = 'ab'.repeat(32);
   await sql(
     db,
@@ -91,7 +91,7 @@ async function compare(payload: string | Buffer, headers: Record<string, string>
 const cropped = (name: string) =>
   `movie=filename=${at(name)},crop=iw*0.98:ih*0.98:0:0,scale=320:-2`;
 
-test('a copy that was encoded again looks like its output, until its hashes are forgotten', async () => {
+test('a re-encoded copy is similar to its output until the hashes of that are forgotten', async () => {
   await freezeClock(db, 0);
   const random = createRandom(1);
   await film('made', boxes(random));
@@ -118,7 +118,7 @@ test('a copy that was encoded again looks like its output, until its hashes are 
   assert.deepEqual(await compare(await readFile(at('long'))), [400, 'too_long']);
 });
 
-test('what can not be compared is refused before it is received, ten times an hour', async () => {
+test('a file that can’t be compared is refused before it is received, ten times an hour', async () => {
   const large = { 'content-length': '104857601' };
   assert.deepEqual(await compare('words', large), [413, 'payload_too_large']);
   for (let sent = 1; sent < 10; sent += 1) {

@@ -55,7 +55,7 @@ export class EmailNotVerified extends Error {
 
 interface IdentityDeps extends SignInDeps {
   /** Called in the transaction that links an identity to an existing account. */
-  onJoined(tx: Transaction, accountId: string): Promise<void>;
+  onLinked(tx: Transaction, accountId: string): Promise<void>;
 }
 
 /**
@@ -95,12 +95,12 @@ async function byKnownIdentity(
 async function byNewIdentity(
   tx: Transaction,
   { issuer, subject, email, isEmailVerified }: ConfirmedIdentity,
-  { signupCredits, onReopened, onJoined }: IdentityDeps,
+  { signupCredits, onReopened, onLinked }: IdentityDeps,
 ) {
   const address = normalEmail(email ?? '');
   if (address === undefined || !isEmailVerified) throw new EmailNotVerified('not verified');
   const { accountId, isNew } = await accountForSignIn(tx, address, signupCredits);
   const reopened = await lockAndReopen(tx, accountId, onReopened);
-  if ((await link(tx, issuer, subject, accountId)) && !isNew) await onJoined(tx, accountId);
+  if ((await link(tx, issuer, subject, accountId)) && !isNew) await onLinked(tx, accountId);
   return { accountId, reopened };
 }

@@ -94,7 +94,7 @@ test('an account is closed at once, and erased after a grace period; its books s
   await setClock(0);
 });
 
-test('who signs in within the grace period has the account back, as it was', async () => {
+test('a sign-in within the grace period reopens the account as it was', async () => {
   const { db, setClock } = website.database;
   const visitor = await website.signIn({ credits: 30 });
   const { secret } = await createKey(db, { accountId: visitor.accountId });
@@ -118,7 +118,7 @@ test('who signs in within the grace period has the account back, as it was', asy
   await setClock(0);
 });
 
-test('a sign-in in the last second and the erasure leave a whole account or none', async () => {
+test('a sign-in that races with the erasure finds the whole account or an erased one', async () => {
   const { db, setClock } = website.database;
   const visitors = await Promise.all(Array.from({ length: 6 }, () => website.signIn()));
   for (const visitor of visitors) await deleteAccount(visitor);
@@ -147,26 +147,26 @@ test('a sign-in in the last second and the erasure leave a whole account or none
   await setClock(0);
 });
 
-test('an operator’s word counts more than the closing', async () => {
+test('an operator’s enable, disable or erase overrides the closing by the owner', async () => {
   const { db, setClock } = website.database;
   const action = { command: 'a test', actor: 'ada', reason: 'ticket 1' };
   const visitors = await Promise.all([1, 2, 3].map(() => website.signIn()));
   for (const visitor of visitors) await deleteAccount(visitor);
-  const [kept, held, erased] = visitors as [TestVisitor, TestVisitor, TestVisitor];
+  const [enabled, disabled, erased] = visitors as [TestVisitor, TestVisitor, TestVisitor];
   await setClock(70);
-  await enableByOperator(db, action, kept.accountId);
-  assert.equal((await disableByOperator(db, action, held.accountId)).changed, true);
-  assertError(await signInAgain(held), 'account_disabled');
-  await eraseAccount(db, action, erased.accountId); // at once
+  await enableByOperator(db, action, enabled.accountId);
+  assert.equal((await disableByOperator(db, action, disabled.accountId)).changed, true);
+  assertError(await signInAgain(disabled), 'account_disabled');
+  await eraseAccount(db, action, erased.accountId); // within the grace period
   assert.equal(await emailOf(erased), `erased:${erased.accountId}`);
   await setClock(AFTER_GRACE);
   await eraseNow();
-  assert.equal(await emailOf(kept), kept.email);
-  assert.equal(await emailOf(held), held.email);
-  await disableByOperator(db, action, kept.accountId);
+  assert.equal(await emailOf(enabled), enabled.email);
+  assert.equal(await emailOf(disabled), disabled.email);
+  await disableByOperator(db, action, enabled.accountId);
   await eraseNow();
-  assert.equal(await emailOf(kept), kept.email);
-  assertError(await signInAgain(kept), 'account_disabled');
+  assert.equal(await emailOf(enabled), enabled.email);
+  assertError(await signInAgain(enabled), 'account_disabled');
   await setClock(0);
 });
 
@@ -183,7 +183,7 @@ test('an account that an operator disables at this moment is not closed by its o
   assertError(await signInAgain(visitor), 'account_disabled');
 });
 
-test('an account’s data is one file, made once, for its owner alone, and for a day', async () => {
+test('an export is one file, made once, for its owner alone, and for a day', async () => {
   const { db } = website.database;
   const visitor = await website.signIn({ credits: 1000 });
   const make = taskMaker(website.deps);
@@ -219,7 +219,7 @@ test('an account’s data is one file, made once, for its owner alone, and for a
   const other = await website.signIn();
   assertError(await other.get(`${url}/file`), 'not_found');
   await visitor.write(url);
-  assert.equal(await state(), 'being_made', 'the one before is deleted');
+  assert.equal(await state(), 'being_made', 'the export before is deleted');
   const [first] = await sql(db, `select state from stored_objects where owner_id = $1`, [
     visitor.accountId,
   ]);
@@ -253,7 +253,7 @@ async function openOrder(accountId: string): Promise<string> {
   return id;
 }
 
-test('what the account has not paid is looked at, so that its payment page is closed', async () => {
+test('a deletion makes unpaid orders due, so that a worker closes their payment pages', async () => {
   const { db } = website.database;
   const visitor = await website.signIn();
   const id = await openOrder(visitor.accountId);
@@ -262,7 +262,7 @@ test('what the account has not paid is looked at, so that its payment page is cl
   assert.deepEqual(due, [{ id }]);
 });
 
-test('an operator who disables the account meanwhile is not deadlocked with its owner', async () => {
+test('a deletion by the owner and a disable by an operator don’t deadlock', async () => {
   const { db } = website.database;
   const visitor = await website.signIn();
   await openOrder(visitor.accountId);
@@ -335,7 +335,7 @@ test('of more than fifty sessions the oldest end', async () => {
   assertError(await visitor.get(SESSIONS), 'unauthorized');
 });
 
-test('who signs out is signed out at the next request, and the cookie is deleted', async () => {
+test('a sign-out ends the session and deletes the cookie', async () => {
   const visitor = await website.signIn();
   const { status, headers } = await visitor.write('/auth/sign-out');
   assert.equal(status, 200);

@@ -51,7 +51,7 @@ const getExportFile = siteRoute('GET /console/api/export/file', {
 });
 
 function noExport(): ApiError {
-  return new ApiError('not_found', 'There is no file of your account, or its day is over.');
+  return new ApiError('not_found', 'There is no export of your account, or it has expired.');
 }
 
 export const EXPORT_ROUTES = [getExport, postExport, getExportFile];
@@ -88,11 +88,11 @@ async function makeExport({ publicUrl, ...deps }: ExportDeps, accountId: string)
   });
   await markReadyWith(db, { ids: [id], retentionDays: KEPT_DAYS }, async (tx) => {
     if (!(await endExport(tx, accountId, id))) throw new Error('nobody waits for this export');
-    await mailOwner(tx, { accountId, subject: 'Your data is ready', text: textOf(publicUrl()) });
+    await mailOwner(tx, { accountId, subject: 'Your data is ready', text: mailText(publicUrl()) });
   });
 }
 
-function textOf(url: string): string {
+function mailText(url: string): string {
   return `The file with your requests, your videos' list and your statement is ready for a day.
 
 Download it here, signed in: ${url}/settings
@@ -102,7 +102,7 @@ not know, on the same page.
 `;
 }
 
-const periodOf = (kinds: BalanceKind[]) => ({ kinds, from: undefined, until: undefined });
+const allTimeOf = (kinds: BalanceKind[]) => ({ kinds, from: undefined, until: undefined });
 
 function entriesOf(db: Database, accountId: string): ZipEntry[] {
   const at = new Date();
@@ -114,8 +114,8 @@ function entriesOf(db: Database, accountId: string): ZipEntry[] {
   return [
     file('requests.jsonl', () => requests(db, accountId)),
     file('videos.csv', () => videos(db, accountId)),
-    file('statement.csv', () => statementCsv(db, accountId, periodOf(['paid', 'promotional']))),
-    file('test-statement.csv', () => statementCsv(db, accountId, periodOf(['test']))),
+    file('statement.csv', () => statementCsv(db, accountId, allTimeOf(['paid', 'promotional']))),
+    file('test-statement.csv', () => statementCsv(db, accountId, allTimeOf(['test']))),
   ];
 }
 

@@ -14,7 +14,7 @@ const { outbox } = website;
 after(() => website.close());
 afterEach(() => outbox.splice(0));
 
-/** Each test has people and an address of its own, since requests are counted. */
+/** Each test has its own people and IP addresses, since requests are limited. */
 function person(): { email: string; remoteAddress: string } {
   people += 1;
   return { email: `person${people}@example.org`, remoteAddress: `198.51.100.${people}` };
@@ -147,7 +147,7 @@ test('a code that is sent several times at once signs in once, with one account'
   assert.deepEqual(rows, [{ accounts: 1 }]);
 });
 
-test('after four wrong guesses one more is compared, also of those at several processes', async () => {
+test('of the guesses at several processes at once five are compared, and no more', async () => {
   const second = await createApp(website.deps); // of the same database
   try {
     const who = person();
@@ -192,7 +192,7 @@ test('a disabled account gets no session, and is told only after the right code'
   assertError(await verify(who, code), 'account_disabled');
 });
 
-test('a session that was put into the browser before is no session afterwards', async () => {
+test('a session cookie that was planted in the browser is worthless after a sign-in', async () => {
   const attacker = await website.signIn();
   const who = person();
   const planted = `framewright=${'A'.repeat(43)}`;
@@ -226,7 +226,7 @@ test('the addresses of one mailbox get five codes in a quarter of an hour, known
   await website.database.setClock(0);
 });
 
-test('who asks for many addresses at once is stopped, exactly', async () => {
+test('an IP address that asks for many codes at once gets exactly twenty', async () => {
   const { remoteAddress } = person();
   const sent = await Promise.all(
     Array.from({ length: 30 }, () => {
@@ -245,7 +245,7 @@ test('a mail server that never responds does not hold the request', async () => 
   await hanging.close();
 });
 
-test('what is no address and no code is refused with its field', async () => {
+test('a malformed address or code is refused with its field', async () => {
   const who = person();
   for (const email of [
     '',

@@ -12,7 +12,7 @@ export interface CodeDeps extends PageDeps {
   signupCredits: number;
 }
 
-/** @throws ApiError `invalid_request` */
+/** The normalized address. @throws ApiError `invalid_request` */
 export function givenEmail(text: string): string {
   const email = normalEmail(text);
   if (email !== undefined) return email;

@@ -8,7 +8,8 @@ function nameOn(publicUrl: string, name: string): string {
 }
 
 /**
- * A cookie that is hidden from scripts, and that other sites send only by following a link.
+ * Sets a cookie that scripts can't read. From pages of other sites, browsers send it only with a
+ * link that is followed.
  * @param cookie.seconds 0 deletes it
  */
 export function setCookie(
@@ -34,7 +35,7 @@ export function readCookie(
 
 export const SESSION_COOKIE = 'framewright';
 
-/** Where a sign-in comes from, and the browser's previous session, which it ends. */
+/** Where a sign-in comes from, and the browser's previous session, which the new one replaces. */
 export function signedInFrom(
   request: FastifyRequest,
   publicUrl: string,

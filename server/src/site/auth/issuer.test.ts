@@ -37,7 +37,7 @@ interface Browser {
   cookies: string;
 }
 
-/** Follows a link on a page of another site or of ours: a browser sends no Origin then. */
+/** Follows a link, on a page of another site or of ours: browsers then send no Origin. */
 async function visit(url: string, browser: Browser) {
   const { pathname, search } = new URL(url, ORIGIN);
   const response = await website.app.inject({
@@ -112,7 +112,7 @@ for (const issuer of ['github', 'oidc']) {
     assert.equal(rows.length, 0);
   });
 
-  test(`${issuer}: a verified address joins its account`, async () => {
+  test(`${issuer}: a verified address links the identity to its account`, async () => {
     const known = await website.signIn();
     const claims = { ...person(), email: known.email.toUpperCase() };
     const { browser } = await signIn(issuer, claims);
@@ -155,7 +155,7 @@ for (const issuer of ['github', 'oidc']) {
     assert.equal((await visit(named.href, misled)).location, failed);
   });
 
-  test(`${issuer}: who says no is back on the page, and an issuer that is down too`, async () => {
+  test(`${issuer}: a person who declines, or an issuer that is down, leads back to the sign-in page`, async () => {
     const denied = await signIn(issuer, 'deny');
     assert.equal(denied.location, '/sign-in?error=denied&next=%2Fvideos');
     const other = { cookies: '' };

@@ -49,8 +49,8 @@ const getStart = siteRoute('GET /auth/start/:provider', {
     const publicUrl = deps.publicUrl();
     const { token, start } = await storeStart(deps.db, name, nextPath(query.next));
     try {
-      const redirected = { ...start, redirectUri: redirectUri(publicUrl, name) };
-      const url = await issuer.authorizationUrl(redirected);
+      const signInStart = { ...start, redirectUri: redirectUri(publicUrl, name) };
+      const url = await issuer.authorizationUrl(signInStart);
       const cookie = { name: START_COOKIE, value: token, seconds: START_SECONDS };
       setCookie(reply, publicUrl, cookie).redirect(url);
     } catch (error) {
@@ -59,7 +59,7 @@ const getStart = siteRoute('GET /auth/start/:provider', {
   },
 });
 
-/** Handles the issuer's redirect back, whose query is the issuer's choice. */
+/** Handles the issuer's redirect back; issuers add query parameters of their own. */
 const getReturn = siteRoute('GET /auth/return/:provider', {
   access: 'public',
   params: ParamsSchema,
@@ -72,12 +72,12 @@ const getReturn = siteRoute('GET /auth/return/:provider', {
     if (!start) return void reply.redirect(signInPage('expired', '/'));
     try {
       const parameters = new URL(request.url, publicUrl).searchParams;
-      const redirected = { ...start, redirectUri: redirectUri(publicUrl, name) };
-      const identity = await issuer.identify(parameters, redirected);
+      const signInStart = { ...start, redirectUri: redirectUri(publicUrl, name) };
+      const identity = await issuer.identify(parameters, signInStart);
       const from = { ...signedInFrom(request, publicUrl), method: name };
       const confirmed = { ...identity, issuer: issuer.identifier };
       const accountRequest = { ...deps, request };
-      const mails = { onReopened: onReopened(accountRequest), onJoined: onJoined(accountRequest) };
+      const mails = { onReopened: onReopened(accountRequest), onLinked: onLinked(accountRequest) };
       const { token, reopened } = await enterByIdentity({ ...deps, ...mails }, confirmed, from);
       setSessionCookie(reply, publicUrl, token);
       reply.redirect(reopened ? '/settings?reopened=yes' : start.next);
@@ -88,7 +88,7 @@ const getReturn = siteRoute('GET /auth/return/:provider', {
 });
 
 /** Mails the owner of an existing account that another way to sign in was linked to it. */
-function onJoined(accountRequest: AccountRequest) {
+function onLinked(accountRequest: AccountRequest) {
   const what = 'An account of another service now signs in to your account';
   const more = '\nIt has your e-mail address there, and that service has verified it.\n';
   return (tx: Transaction, accountId: string) =>

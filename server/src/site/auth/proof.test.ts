@@ -175,7 +175,7 @@ test('a sign-out by an operator leaves no passkey or key that a session adds mea
   assertError(await website.stranger.write('/auth/passkey', late), 'sign_in_failed');
 });
 
-test('after each such act its owner gets a mail, without the texts of the request', async () => {
+test('the owner gets a mail about each of these acts, without the texts of the request', async () => {
   const visitor = await website.signIn();
   const { id } = (await createKey(visitor)).body.key;
   await website.sendMails();
@@ -239,7 +239,7 @@ test('a recorded response signs nobody in again', async () => {
   assertError(await website.stranger.write('/auth/passkey', response), 'sign_in_failed');
 });
 
-test('a challenge of ours, in time, for this purpose and account, is needed', async () => {
+test('a response needs a challenge of ours, in time, for this purpose and account', async () => {
   const { visitor, authenticator } = await withPasskey();
   const signIn = (challenge: string) =>
     website.stranger.write('/auth/passkey', authenticator.signIn(challenge));

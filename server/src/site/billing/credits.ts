@@ -39,7 +39,7 @@ function kindOf(overview: CreditOverview, kind: CreditKind) {
   return { available, reserved, owed: debt };
 }
 
-/** Limits changes of either setting: low-balance may send a mail, and auto-reload calls Stripe. */
+/** Limited because a low-balance alert may send a mail, and auto-reload calls Stripe. */
 const CHANGES = { max: 20, seconds: 600 };
 
 const CREDITS = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
@@ -95,13 +95,16 @@ export async function onSale({ db, billing }: BillingSiteDeps) {
     is_test: billing?.scope.mode === 'test',
     // What credits are worth to those who have not bought any.
     rate: billing ? await creditRate(db, billing.scope) : null,
-    packs: packs.map(soldOf),
-    plans: plans.map((plan) => ({ ...soldOf(plan), period: plan.period ?? ('month' as const) })),
+    packs: packs.map(shownOffer),
+    plans: plans.map((plan) => ({
+      ...shownOffer(plan),
+      period: plan.period ?? ('month' as const),
+    })),
   };
 }
 
 /** An offer; its price is in minor units of the currency. */
-function soldOf({ id, name, credits, price, currency, expires_days }: Offer) {
+function shownOffer({ id, name, credits, price, currency, expires_days }: Offer) {
   return { id, name, credits, price, currency, expires_days };
 }
 

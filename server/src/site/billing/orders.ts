@@ -25,7 +25,7 @@ function shown(order: CreditOrder) {
     receipt_url,
     state,
     name: order.offer_name,
-    // Credits the account now has from it, before spending.
+    // The credits that it brought, less those taken back; some may be spent.
     booked: order.booked,
     // Where an open order can still be paid.
     checkout_url: state === 'pending' ? order.checkout_url : null,
@@ -81,13 +81,13 @@ const getOrder = siteRoute('GET /console/api/orders/:id', {
 });
 
 /** While a customer waits for an order, Stripe is asked at most this often. */
-const SETTLED_MS = 2000;
+const SETTLE_PAUSE_MS = 2000;
 
 const postSettle = siteRoute('POST /console/api/orders/:id/settle', {
   handle: async (deps: BillingSiteDeps, { params, session: { accountId } }) => {
     const order = await requireOwn(deps.db, accountId, params.id);
     const age = Date.now() - (order.settled_at?.getTime() ?? 0);
-    if (age < SETTLED_MS) return shown(order);
+    if (age < SETTLE_PAUSE_MS) return shown(order);
     return shown(await withStripe(deps, (billing) => settleOrder(billing, order.id)));
   },
 });

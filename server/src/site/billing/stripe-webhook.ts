@@ -11,16 +11,16 @@ const MAX_AGE_SECONDS = 300;
 export type StripeWebhookDeps = Pick<Billing, 'db' | 'log' | 'stripe' | 'scope' | 'webhookSecret'>;
 
 /**
- * POST /webhooks/stripe: records Stripe's events. Responds 200 once an event is stored and its
- * subject is due for a sweep; 400 if Stripe has not signed it in the last five minutes, or if its
- * mode is wrong: STRIPE_WEBHOOK_SECRET then belongs to another endpoint. Needs its own scope: it
- * takes no cookie, and requests from any origin.
+ * POST /webhooks/stripe: records Stripe's events. Responds 200 once an event is stored and the
+ * order or subscription that it is about is due for a sweep; 400 if Stripe has not signed it in the
+ * last five minutes, or if its mode is wrong: STRIPE_WEBHOOK_SECRET then belongs to another
+ * endpoint. Needs its own scope: it takes no cookie, and requests from any origin.
  */
 export async function stripeWebhook(
   scope: FastifyInstance,
   deps: StripeWebhookDeps,
 ): Promise<void> {
-  const watchVersion = versionWatch(deps);
+  const warnOfVersion = openVersionWatch(deps);
   acceptBytes(scope, 'event');
   scope.post(
     '/webhooks/stripe',
@@ -30,9 +30,9 @@ export async function stripeWebhook(
     },
     async ({ body, headers }) => {
       const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
-      const event = verified(deps, bytes, String(headers['stripe-signature']));
+      const event = verifyEvent(deps, bytes, String(headers['stripe-signature']));
       requireOwnMode(deps, event);
-      watchVersion(event);
+      warnOfVersion(event);
       await recordStripeEvent(deps.db, event);
       return { received: true };
     },
@@ -40,10 +40,10 @@ export async function stripeWebhook(
 }
 
 /**
- * Warns, once per process and version, if the webhook endpoint uses another API version than this
- * program: its events may have other fields.
+ * Returns a function that warns, once per process and version, if an event has another API version
+ * than this program: it may have other fields.
  */
-function versionWatch({ log, stripe }: StripeWebhookDeps) {
+function openVersionWatch({ log, stripe }: StripeWebhookDeps) {
   const expected = String(stripe.getApiField('version'));
   const told = new Set([expected]);
   return ({ api_version: version }: Stripe.Event): void => {
@@ -63,10 +63,14 @@ function requireOwnMode({ log, scope }: StripeWebhookDeps, { livemode }: Stripe.
 function requireFresh(header: string | string[] | undefined): void {
   const [, time] = /^t=(\d{1,12}),v\d=[0-9a-f]{64}/.exec(String(header)) ?? [];
   const age = Math.abs(Date.now() / 1000 - Number(time));
-  if (!(age <= MAX_AGE_SECONDS)) throw unverified();
+  if (!(age <= MAX_AGE_SECONDS)) throw unverified(); // NaN without a time
 }
 
-function verified({ stripe, webhookSecret }: StripeWebhookDeps, bytes: Buffer, signature: string) {
+function verifyEvent(
+  { stripe, webhookSecret }: StripeWebhookDeps,
+  bytes: Buffer,
+  signature: string,
+) {
   try {
     return stripe.webhooks.constructEvent(bytes, signature, webhookSecret, MAX_AGE_SECONDS);
   } catch (cause) {

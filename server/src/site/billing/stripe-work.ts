@@ -17,14 +17,14 @@ export async function withStripe<Result>(
   try {
     return await work(billing);
   } catch (error) {
-    if (!isOfStripe(error)) throw error;
+    if (!isStripeError(error)) throw error;
     billing.log.error({ err: error }, 'a call to Stripe failed');
     const message = 'The payment provider does not respond. Try again: you are not charged twice.';
     throw new ApiError('service_busy', message, { cause: error, retryAfterSeconds: 10 });
   }
 }
 
-function isOfStripe(error: unknown): boolean {
+function isStripeError(error: unknown): boolean {
   const { type } = Object(error) as { type?: unknown };
   return error instanceof Error && typeof type === 'string' && type.startsWith('Stripe');
 }

@@ -41,7 +41,7 @@ test('a key is made, used, renamed, capped and revoked by its account', async ()
   assert.equal((await visitor.delete(url)).body.revoked_at, revoked.body.revoked_at);
 });
 
-test('the expiry of a key is set, changed and removed; a key that has ended stays so', async () => {
+test('the expiry of a key is set, changed and removed; an expired key stays expired', async () => {
   const visitor = await website.signIn({ credits: 40 });
   const { body } = await visitor.write(KEYS, { name: 'ci' });
   const url = `${KEYS}/${body.key.id}`;

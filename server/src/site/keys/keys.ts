@@ -42,7 +42,7 @@ async function readKeys(db: Queryable, accountId: string) {
     .map(({ key_id: id, last_used_address: last_used_network, ...key }) => ({
       id,
       ...key,
-      last_used_network,
+      last_used_network, // the column holds no more than the network
       // The cost of its tasks this month, minus refunds.
       spent_this_month: spent.get(id) ?? 0,
       // Requests per day, oldest first; the last one is today (UTC).
@@ -121,11 +121,12 @@ function readExpiry(text: string | undefined): Date | undefined {
   });
 }
 
-/** A later expiry would bring back a key that has ended, beyond the limit of valid ones. */
+/** Expired keys don't count as valid ones: a new expiry could bring back more than MAX_KEYS. */
 function requireValid({ revoked_at: revoked, expires_at: expiry }: Omit<OwnKey, 'id'>): void {
   if (revoked === null && (expiry === null || expiry.getTime() > Date.now())) return;
   const details = { field: 'expires_at', reason: 'key_ended' };
-  throw invalidRequest('This API key has ended. Create another one.', details);
+  const message = 'This API key has expired or been revoked. Create another one.';
+  throw invalidRequest(message, details);
 }
 
 function tooManyKeys(): ApiError {
@@ -160,12 +161,12 @@ export const KEY_ROUTES = [
       if (expiresAt !== undefined) requireValid(before);
       await db.transaction(async (tx) => {
         await updateKey(tx, id, { name: name?.trim(), monthlyCap, expiresAt });
-        const hasOtherCap = monthlyCap !== undefined && monthlyCap !== before.monthly_cap;
-        const hasOtherEnd =
+        const isCapChanged = monthlyCap !== undefined && monthlyCap !== before.monthly_cap;
+        const isExpiryChanged =
           expiresAt !== undefined && expiresAt?.getTime() !== before.expires_at?.getTime();
-        if (!hasOtherCap && !hasOtherEnd) return;
-        const changed = hasOtherCap ? 'monthly cap' : 'expiry';
-        const also = hasOtherCap && hasOtherEnd ? ', and so was its expiry' : '';
+        if (!isCapChanged && !isExpiryChanged) return;
+        const changed = isCapChanged ? 'monthly cap' : 'expiry';
+        const also = isCapChanged && isExpiryChanged ? ', and so was its expiry' : '';
         const what = `The ${changed} of an API key was changed: ${id}${also}`;
         await tellOwner(tx, { ...deps, request }, { accountId, what });
       });

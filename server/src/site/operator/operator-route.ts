@@ -14,11 +14,11 @@ export interface OperatorDeps extends BrandDeps {
   links: Links;
   overview: Overview;
   openSetUp(): Promise<SetUp>;
-  /** When the operator's certificate of the Content Credentials ends. */
+  /** When the certificate that signs Content Credentials expires. */
   certificateEnd?: Date | undefined;
-  /** The provider that gets new tasks. */
+  /** The connection that PROVIDER names: it gets the tasks of models without a route. */
   providerName: string;
-  /** This process's configured providers, by name. */
+  /** This process's configured connections, by name. */
   providers: { has(name: string): boolean };
 }
 

@@ -55,7 +55,7 @@ async function shownSubscription(db: Queryable, accountId: string) {
   return found ? { plan: found.plan_name, state: found.state, renews_at: found.renews_at } : null;
 }
 
-/** Each model with its route; without one, its tasks go to PROVIDER. */
+/** Each model with its route. Tasks of a model without one go to the connection in PROVIDER. */
 async function routesOfModels(db: Queryable, providerName: string) {
   const [routes, { models }] = await Promise.all([showRoutes(db), readCatalog(db)]);
   return models.map(({ name: model }) => {

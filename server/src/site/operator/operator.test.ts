@@ -247,7 +247,7 @@ test('each list is downloaded as CSV, with addresses', async () => {
   }
 });
 
-test('every verb has both its ways in, or says why it has no route; no change is made without a reason', async () => {
+test('every verb is a command and a route, or says why it has no route; a change needs a reason', async () => {
   // The tests before may have used up what an operator may send in a minute.
   await sql(website.database.db, 'delete from request_windows');
   const listed = (await operator.get(`${API}/verbs`)).body;
@@ -347,8 +347,8 @@ test('what needs a decision is counted, and gone once it is decided', async () =
      values ('video-2.0', 'order', '[{"connection": "gone"}]')`,
   );
   const after = await counts();
-  const [held1 = 0] = (before.get('held') as [number] | undefined) ?? [];
-  assert.deepEqual(after.get('held'), [held1 + 1, first]);
+  const [heldBefore = 0] = (before.get('held') as [number] | undefined) ?? [];
+  assert.deepEqual(after.get('held'), [heldBefore + 1, first]);
   const { items } = (await operator.get(`${API}/decisions`)).body;
   const failing = items.filter(({ what }: { what: string }) => what === 'webhooks');
   const endpoints = [14, 13, 12, 11, 10, 9, 8, 7, 6].map((n) => [1, `we_${n}`, accountId, email]);

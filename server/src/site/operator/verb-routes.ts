@@ -49,8 +49,8 @@ export const VERB_ROUTES = [
       if (isChange(verb)) throw noSuchPath();
       const { cursor, csv, ...given } = query as Record<string, string>;
       const action = { command: name, actor: session.email, reason: null };
-      if (csv === undefined) return performed(deps, verb, { given, cursor, action });
-      const rows = await performed(deps, verb, { given, action, limit: CSV_ROWS });
+      if (csv === undefined) return runVerb(deps, verb, { given, cursor, action });
+      const rows = await runVerb(deps, verb, { given, action, limit: CSV_ROWS });
       return sendCsv(reply, `${name.replaceAll(' ', '-')}.csv`, tableOf(itemsIn(rows)));
     },
   }),
@@ -63,7 +63,7 @@ export const VERB_ROUTES = [
       if (!isChange(verb)) throw noSuchPath();
       const { reason, ...given } = body;
       const action = { command: name, actor: session.email, reason: reason.trim() };
-      return performed(deps, verb, { given, action });
+      return runVerb(deps, verb, { given, action });
     },
   }),
 ];
@@ -90,7 +90,7 @@ function tableOf(rows: object[]): string {
 }
 
 /** Runs a verb for a request. Lists are sent as a page with the next one's cursor. */
-function performed(
+function runVerb(
   { db, log, brand }: OperatorDeps,
   verb: Verb,
   {
@@ -113,7 +113,8 @@ function performed(
 
 async function findVerb(path: string): Promise<{ name: string; verb: Verb }> {
   const name = path.replaceAll('/', ' ');
-  const verbs = (await verbsOf(path.split('/', 1).join(''))) ?? {};
+  const [noun = ''] = path.split('/');
+  const verbs = (await verbsOf(noun)) ?? {};
   const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined;
   if (!verb || verb.notOnConsole !== undefined) throw noSuchPath();
   return { name, verb };
@@ -136,6 +137,7 @@ type ReadBy<Name extends VerbName> = {
   result: AsJson<Read<ShownOf<Name>>>;
 };
 
+/** The reads that pages use, for their types. */
 export type VerbReads =
   | ReadBy<'accounts list'>
   | ReadBy<'actions list'>
@@ -148,7 +150,7 @@ export type VerbReads =
   | ReadBy<'tasks list'>
   | ReadBy<'tasks show'>;
 
-/** The fields of a change that a page fills in before the operator does the rest. */
+/** A change whose dialog a page opens, with the fields that the page fills in. */
 export type GivenChange =
   | { verb: VerbName; given?: undefined }
   | {

@@ -9,7 +9,7 @@ import { recordingLog } from '../../../test/recording-log.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { until } from '../../../test/until.ts';
 import { DEFAULT_BRAND } from '../../brand/brand.ts';
-import { openKeptPackages, packageRoutes } from './packages.ts';
+import { openStoredPackages, packageRoutes } from './packages.ts';
 
 const database = await createTestDatabase();
 const files = await temporaryFolder();
@@ -25,14 +25,14 @@ after(async () => {
 const nameOf = (version: string) => `framewright-client-${version}.tgz`;
 const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');
 
-/** A process whose build has one file. */
+/** A process whose build has one package. */
 async function openProcess(version: string, text: string) {
   const folder = path.join(files.path, crypto.randomUUID());
   await mkdir(folder);
   await writeFile(path.join(folder, nameOf(version)), text);
   const { log, lines } = recordingLog();
-  const packages = openKeptPackages({ db: database.db, log, folder });
-  await packages.keep();
+  const packages = openStoredPackages({ db: database.db, log, folder });
+  await packages.storeBuild();
   const app: FastifyInstance = fastify();
   packageRoutes(app, {
     folder: files.path,
@@ -70,7 +70,7 @@ test('a version that was served stays served, by processes of older and newer on
   );
 });
 
-test('the bytes that were served first under a name stay, and the log says so', async () => {
+test('a name keeps the file that was first served under it, and the log says so', async () => {
   const first = await openProcess('2.0.0', 'as released');
   assert.deepEqual(first.lines, []);
   const { app, lines } = await openProcess('2.0.0', 'changed since');

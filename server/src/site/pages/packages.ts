@@ -43,22 +43,25 @@ const LISTED_MS = 1000;
 /** How many packages a process keeps in memory: two versions. */
 const MAX_FILES = 12;
 
-/** The packages that customers install, of every version this installation has served. */
-export function openKeptPackages({ db, log, folder }: Deps) {
+/**
+ * The packages that customers install, of every version this installation has served: the database
+ * keeps them when a newer build replaces the files in `folder`.
+ */
+export function openStoredPackages({ db, log, folder }: Deps) {
   const files = new Map<string, Package>();
-  let kept: Promise<void> | undefined;
+  let stored: Promise<void> | undefined;
   let listed: { at: number; rows: Promise<Row[]> } | undefined;
-  /** Stores the build's packages, for all later versions and other processes. */
-  const keep = () => {
-    kept ??= keepBuild({ db, log, folder });
-    return kept.catch((error) => {
-      kept = undefined;
+  /** Stores the build's packages once; after a failure it tries again. */
+  const storeBuild = () => {
+    stored ??= storePackages({ db, log, folder });
+    return stored.catch((error) => {
+      stored = undefined;
       throw error;
     });
   };
   /** Every package this installation has served, newest version first. */
   const list = async () => {
-    await keep();
+    await storeBuild();
     if (!listed || performance.now() - listed.at > LISTED_MS) {
       const rows = db.query<Row>(LIST);
       listed = { at: performance.now(), rows };
@@ -69,7 +72,7 @@ export function openKeptPackages({ db, log, folder }: Deps) {
     return listed.rows;
   };
   return {
-    keep,
+    storeBuild,
     list,
     async read(name: string): Promise<Package | undefined> {
       const known = files.get(name);
@@ -83,13 +86,13 @@ export function openKeptPackages({ db, log, folder }: Deps) {
   };
 }
 
-/** Stores the build's packages. A name keeps its first bytes, whatever a later build has. */
-async function keepBuild({ db, log, folder }: Deps): Promise<void> {
+/** Stores the build's packages. A stored file is never replaced by another of the same name. */
+async function storePackages({ db, log, folder }: Deps): Promise<void> {
   const built = await Promise.all((await readdir(folder)).map((name) => readPackage(folder, name)));
   for (const { name, sha256, bytes } of built) await db.query(KEEP, [name, sha256, bytes]);
   const rows = await db.query<Row>(LIST);
-  const kept = new Map(rows.map(({ name, sha256 }) => [name, sha256]));
-  const changed = built.filter(({ name, sha256 }) => kept.get(name) !== sha256);
+  const digests = new Map(rows.map(({ name, sha256 }) => [name, sha256]));
+  const changed = built.filter(({ name, sha256 }) => digests.get(name) !== sha256);
   if (changed.length === 0) return;
   const packages = changed.map(({ name }) => name);
   log.warn(
@@ -104,7 +107,7 @@ async function readPackage(folder: string, name: string): Promise<Package> {
 }
 
 interface PackagesDeps extends TextDeps {
-  packages: ReturnType<typeof openKeptPackages>;
+  packages: ReturnType<typeof openStoredPackages>;
 }
 
 /** The placeholder for the list in docs/customers/packages.md. */

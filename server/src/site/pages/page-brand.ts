@@ -5,7 +5,7 @@ import { accentTokens } from '../../brand/color.ts';
 import { readLogo } from '../../brand/logo.ts';
 import { noSuchPath } from '../../requests/errors.ts';
 
-/** For files whose address changes with them. */
+/** For files whose URL changes whenever they do. */
 export const FOR_EVER = 'public, max-age=31536000, immutable';
 
 export type PageBrand = ReturnType<typeof pageBrand>;
@@ -16,7 +16,7 @@ export function pageBrand(brand: Brand, showsTestPatterns: boolean) {
   return {
     name,
     hero_text,
-    /** The path of the page that shares the video of the first page. */
+    /** The share page of the video that the home page shows. */
     hero_video: videosOf(brand)[0],
     support_email,
     terms_url,
@@ -32,7 +32,7 @@ export function pageBrand(brand: Brand, showsTestPatterns: boolean) {
 
 const LOGO_PATH = '/brand/logo';
 
-/** The address changes with the file, so that browsers may keep it. */
+/** Its URL changes with the file, so that browsers may keep the file. */
 export function shownLogo({ logo }: Brand) {
   const read = logo === undefined ? undefined : readLogo(logo);
   if (!read) return undefined;
@@ -52,9 +52,9 @@ export function logoRoute(app: FastifyInstance, { brand }: BrandDeps): void {
     const { logo = '' } = brand.current();
     const file = readLogo(logo);
     if (!file) throw noSuchPath();
-    const isNamed = request.url === shownLogo(brand.current())?.url;
+    const isVersioned = request.url === shownLogo(brand.current())?.url;
     return reply
-      .header('cache-control', isNamed ? FOR_EVER : 'no-cache')
+      .header('cache-control', isVersioned ? FOR_EVER : 'no-cache')
       .type(file.mediaType)
       .send(file.bytes);
   });

@@ -79,7 +79,7 @@ function open(url: string, request: InjectOptions = {}) {
   return app.inject({ url, headers: { accept: 'text/html,*/*;q=0.8' }, ...request });
 }
 
-test('every page is the same document, which is asked for again each time', async () => {
+test('every page is index.html, which browsers revalidate each time', async () => {
   for (const url of PAGE_PATHS.map((known) => known.replace(/[:*].*$/, 'x'))) {
     const response = await open(url);
     assert.equal(response.statusCode, 200, url);
@@ -106,7 +106,7 @@ test('the content policy allows our own files, and videos of the named hosts onl
   assert.equal(headers['x-content-type-options'], 'nosniff');
 });
 
-test('a hashed file is kept for ever and sent compressed to who takes it, another is asked for again', async () => {
+test('hashed files are cached for ever and sent compressed on request; others are revalidated', async () => {
   const small = await app.inject({
     url: '/assets/page-1a2b.js',
     headers: { 'accept-encoding': 'gzip, br' },
@@ -127,7 +127,7 @@ test('a hashed file is kept for ever and sent compressed to who takes it, anothe
   }
 });
 
-test('an unknown address in a browser gets the page that says so', async () => {
+test('an unknown address in a browser gets the 404 page', async () => {
   const response = await open('/no/such/page');
   assert.equal(response.statusCode, 404);
   assert.equal(response.body, INDEX);
@@ -233,7 +233,7 @@ test('no path below the documentation leads out of its folder, or to a 500', asy
   }
 });
 
-test('a browser gets a page of the documentation for a path without one', async () => {
+test('a browser gets the 404 page of the documentation for an unknown path', async () => {
   const headers = { accept: 'text/html,*/*' };
   for (const url of ['/docs/none', '/docs/none.md', '/docs/404.html', '/docs/quickstart//']) {
     const { statusCode, body, headers: sent } = await app.inject({ url, headers });

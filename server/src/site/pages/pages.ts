@@ -7,7 +7,7 @@ import type { Shares } from '../../shares/shares.ts';
 import type { GuardDeps } from '../guard.ts';
 import { sharePages } from '../shares.ts';
 import { DOCS_FILES, docsRoutes } from './docs.ts';
-import { openKeptPackages, packageRoutes } from './packages.ts';
+import { openStoredPackages, packageRoutes } from './packages.ts';
 import { FOR_EVER, logoRoute } from './page-brand.ts';
 import { openTexts, type TextDeps } from './texts.ts';
 
@@ -70,31 +70,30 @@ export const PAGE_PATHS = [
 ];
 
 const FILES = 'packages|assets|brand|openapi\\.json';
-/** Not pages: unknown paths below these get the error envelope. */
-const APIS = new RegExp(
+/** Unknown paths below these get the error envelope, not the 404 page. */
+const NO_PAGES_BELOW = new RegExp(
   `^/(api|auth|console|callbacks|media|webhooks|docs|mcp|healthz|readyz|${FILES})(/|$)`,
 );
 
-/** Whether an unknown path gets the 404 page, because a browser opened it. */
+/** Whether a browser opens an unknown path: app.ts then lets {@link pageRoutes} send a 404 page. */
 export function isPageRequest({ method, url, headers }: FastifyRequest): boolean {
   const isRead = method === 'GET' || method === 'HEAD';
   const [path = ''] = url.split('?');
-  return isRead && headers.accept?.includes('text/html') === true && !APIS.test(path);
+  return isRead && headers.accept?.includes('text/html') === true && !NO_PAGES_BELOW.test(path);
 }
 
-/** The build's folder has `index.html`, and `assets/` with hashed names. */
 export interface PagesDeps extends GuardDeps, TextDeps {
   log: Log;
   origins: PageOrigins;
   shares: Shares | undefined;
 }
 
-/** Other texts of the build that are filled in, by their path. */
+/** Files besides pages and docs that name the installation: `openTexts` fills them in. */
 const TEXTS = ['favicon.svg', 'robots.txt'];
 
 /**
- * Serves the pages and their assets, compressed if the browser accepts it. All pages are one
- * document, revalidated each time; assets never change.
+ * Serves the pages and their assets, compressed if the browser accepts it. All pages are the file
+ * index.html, revalidated each time; assets never change.
  */
 export async function pageRoutes(app: FastifyInstance, deps: PagesDeps): Promise<void> {
   const headers = pageHeaders(deps.origins);
@@ -123,9 +122,11 @@ export async function pageRoutes(app: FastifyInstance, deps: PagesDeps): Promise
   logoRoute(app, deps);
   docsRoutes(app, { ...deps, texts });
   sharePages(app, { ...deps, embedHeaders: pageHeaders(deps.origins, '*') });
-  const packages = openKeptPackages({ ...deps, folder: path.join(deps.folder, PACKAGES) });
+  const packages = openStoredPackages({ ...deps, folder: path.join(deps.folder, PACKAGES) });
   // If this fails, a request for the packages tries it again.
-  await packages.keep().catch((err) => deps.log.error({ err }, 'the packages could not be stored'));
+  await packages
+    .storeBuild()
+    .catch((err) => deps.log.error({ err }, 'the packages could not be stored'));
   packageRoutes(app, { ...deps, packages });
   app.setNotFoundHandler(send('index.html', 404));
 }

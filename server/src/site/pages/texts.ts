@@ -9,7 +9,7 @@ import type { Brand, BrandDeps } from '../../brand/brand.ts';
 import { pageBrand, shownLogo } from './page-brand.ts';
 
 export interface TextDeps extends BrandDeps {
-  /** The folder of the built pages. */
+  /** The build's folder, with `index.html`, and `assets/` with hashed names. */
   folder: string;
   publicUrl(): string;
   /** Where the docs can be edited; undefined: no edit links. */
@@ -114,7 +114,7 @@ function headOf({ brand, publicUrl, showsTestPatterns }: TextDeps): string {
   ].join('');
 }
 
-/** A logo that is no icon says the name itself. */
+/** Only an icon needs the name beside it: other logos contain the name. */
 export function logoOf(brand: Brand): string {
   const name = escapeHtml(brand.name);
   const { url, width, height, is_icon: isIcon } = shownLogo(brand) ?? {};

@@ -67,7 +67,7 @@ test('a create responds at once with the task, and its credits by kind', async (
   assert.deepEqual(me.body.credits, { paid: 850, promotional: 0, reserved: 250, owed: 0 });
 });
 
-test('a page learns by its key whether a request has arrived, and of its own mode only', async () => {
+test('a page learns by the Idempotency-Key whether a request of its mode has arrived', async () => {
   const visitor = await visitorWith(PRICE);
   const key = crypto.randomUUID();
   const look = (who: TestVisitor, mode: Mode) =>
@@ -149,7 +149,7 @@ async function sideOf(visitor: TestVisitor, mode: Mode): Promise<string> {
   return JSON.stringify(all.map(({ body }) => body));
 }
 
-/** Does in one mode whatever a page can do. */
+/** Does everything that a page can do in one mode. */
 async function actIn(visitor: TestVisitor, mode: Mode): Promise<string> {
   const { status, body } = await create(visitor, BODY, 'the-same', mode);
   assert.equal(status, 202, JSON.stringify(body));
@@ -161,7 +161,7 @@ async function actIn(visitor: TestVisitor, mode: Mode): Promise<string> {
   return body.id;
 }
 
-test('a live request never reads or spends test credits, and a test request no others', async () => {
+test('a live request never reads or spends test credits, and a test request only these', async () => {
   const visitor = await visitorWith(1000, 100);
   const liveBefore = await sideOf(visitor, 'live');
   const testBefore = await sideOf(visitor, 'test');
@@ -235,7 +235,7 @@ test('presets are an account’s own, at most fifty, and erased with it', async 
   assert.deepEqual(await named(), []);
 });
 
-test('the price is the one of a create, split as it would be paid', async () => {
+test('the price is that of a create, split into promotional and paid credits', async () => {
   const visitor = await visitorWith(100, 60);
   const quote = (body: object = {}) => visitor.write('/console/api/price', { ...PRICED, ...body });
   const priced = await quote();

@@ -20,7 +20,7 @@ after(async () => {
   assert.deepEqual(books, { ok: true, problems: [] });
 });
 
-/** Of a host whose file has so many bytes. */
+/** Fetches from a host whose file counts as this many bytes. */
 function hostWith(sizeBytes: number): GuardedFetch {
   return {
     async download(_url, { budget }) {

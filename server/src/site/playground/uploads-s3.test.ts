@@ -73,7 +73,7 @@ test('uploads on their way to the bucket leave room on the disk for tasks', asyn
   assert.equal((await visitor.upload(picture)).status, 201);
 });
 
-test('what a store that is busy or breaks off does not take leaves nothing', async () => {
+test('an upload that a busy or broken store does not take leaves nothing behind', async () => {
   const visitor = await website.signIn();
   const before = keysInBucket();
   for (const kind of ['slow_down', 'cut'] as const) {
@@ -106,7 +106,7 @@ test('an upload that an operator removes while it is stored is not left in the b
   assert.deepEqual(keysInBucket(), before);
 });
 
-test('the bytes of an upload that was just removed are not there, for good', async () => {
+test('an upload whose bytes have just been removed is not found, without a retry', async () => {
   const visitor = await website.signIn();
   const { body } = await visitor.upload(picture);
   const [key = ''] = keysInBucket().filter((one) => one.endsWith(body.id));

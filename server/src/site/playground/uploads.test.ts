@@ -22,7 +22,7 @@ import { forgetUploads } from '../../uploads/uploads.ts';
 const URL = '/console/api/uploads';
 
 const slowUploads: ClientRequest[] = [];
-/** How many uploads have a place and are received. */
+/** How many uploads have a slot and are being received. */
 let receiving = 0;
 
 const folder = await temporaryFolder();
@@ -79,7 +79,7 @@ test('a picture is stored, shown again and used by a create', async () => {
   assert.equal(created.body.request.image_url, url);
 });
 
-test('a storage that fails is no fault of the client: try again', async () => {
+test('a failing storage is a 503, not a fault of the client', async () => {
   const visitor = await website.signIn();
   const { id } = (await visitor.upload(picture)).body;
   const { storage } = website.deps;
@@ -97,7 +97,7 @@ test('a storage that fails is no fault of the client: try again', async () => {
   assert.equal((await visitor.upload(picture)).status, 201);
 });
 
-/** Makes the uploads of a visitor as large as the quota, up to the room for so many bytes. */
+/** Makes a visitor's uploads so large that the quota has room for so many bytes. */
 async function fillQuota({ accountId }: TestVisitor, kind: 'paid' | 'unpaid', room: number) {
   const text = `update stored_objects set size_bytes = $2::bigint /
     (select count(*) from stored_objects where owner_id = $1) where owner_id = $1`;
@@ -148,7 +148,7 @@ test('the accounts of one mailbox share its quota, also at the same time', async
   assert.equal((await other.upload(picture)).status, 201);
 });
 
-test('accounts of one mailbox share its places, also those of the API', async () => {
+test('accounts of one mailbox share its slots for uploads, also those of the API', async () => {
   const owners = await Promise.all([1, 2, 3].map(() => website.signIn()));
   await shareMailbox(...owners);
   for (const owner of owners) slowUpload(owner);
@@ -174,17 +174,17 @@ test('accounts of one mailbox share its places, also those of the API', async ()
   assert.equal((await uploadRows(website, { accountId })).length, 1, 'what broke off left nothing');
 });
 
-test('three accounts leave places for others', async () => {
+test('three accounts leave slots for others', async () => {
   const owners = await Promise.all([1, 2, 3].map(() => website.signIn()));
   for (const owner of owners) slowUpload(owner);
   await untilReceiving(3);
   for (const owner of owners) for (let i = 0; i < 2; i += 1) slowUpload(owner);
-  await untilReceiving(4); // who has a place gets no other one while four are taken
+  await untilReceiving(4); // while four are taken, nobody gets a second one
   for (const owner of owners) assertError(await owner.upload(picture), 'service_busy');
   assert.equal((await (await website.signIn()).upload(picture)).status, 201);
 });
 
-test('an upload that brings almost nothing ends, and its place is free', async (t) => {
+test('an upload that is too slow is ended, and frees its slot', async (t) => {
   const impatient = await openTestWebsite({ minUploadRate: { bytes: 1000, seconds: 0.1 } });
   t.after(() => {
     endSlowUploads();
@@ -222,7 +222,7 @@ test('an upload that fails before it is read leaves no paused body behind', asyn
   );
 });
 
-/** Waits until so many uploads have a place. */
+/** Waits until so many uploads have a slot. */
 async function untilReceiving(count: number): Promise<void> {
   await until(
     async () => receiving,
@@ -270,7 +270,7 @@ test('an expired upload can’t be read or used, and its bytes and then its row 
   assert.deepEqual(await sql(db, 'select from uploads where object_id = $1', [body.id]), []);
 });
 
-test('beside a create an upload is deleted or kept for it, and never a deadlock', async () => {
+test('a create and a delete of its upload at once: one of them is refused, without a deadlock', async () => {
   const owner = await website.signIn({ credits: 10_000 });
   for (let i = 0; i < 4; i++) {
     const { body } = await owner.upload(picture);
@@ -287,7 +287,7 @@ test('beside a create an upload is deleted or kept for it, and never a deadlock'
   }
 });
 
-test('a create that is refused makes no upload last longer', async () => {
+test('a refused create does not prolong the life of its upload', async () => {
   const visitor = await website.signIn({ credits: 0 });
   const { body } = await visitor.upload(picture);
   const { setClock } = website.database;

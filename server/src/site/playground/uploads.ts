@@ -48,15 +48,15 @@ function readOwnUpload(
   db: Database,
   named: { accountId: string; id: string },
 ): Promise<SiteUpload> {
-  return shownUpload(db, named, nameOfOwn);
+  return shownUpload(db, named, urlOfUpload);
 }
 
-const nameOfOwn = (id: string) => `upload:${id}`;
+const urlOfUpload = (id: string) => `upload:${id}`;
 
 const getUploads = siteRoute('GET /console/api/uploads', {
   handle: async ({ db }: SiteUploadDeps, { session: { accountId } }) => {
     const uploads = await usableUploads(db, accountId);
-    return { items: uploads.map((upload) => uploadView(upload, nameOfOwn)), next: null };
+    return { items: uploads.map((upload) => uploadView(upload, urlOfUpload)), next: null };
   },
 });
 

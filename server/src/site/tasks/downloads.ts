@@ -52,7 +52,8 @@ const getVideos = siteRoute('GET /console/api/videos.zip', {
       name: names[i] ?? '',
       at: video.created_at,
       sizeBytes: video.size_bytes,
-      // Asked again: the one before may take minutes, and evidence of a removal is still stored.
+      // Looked up again: the videos before it may take minutes to send, and a video that was
+      // removed meanwhile may still be stored as evidence.
       open: async () => {
         const { object_id: id } = await readVideo(deps, accountId, video.task_id);
         return openStored(deps, id, noVideo);

@@ -67,7 +67,7 @@ function deletionOf(output: TaskFile | null) {
   const { taken_down_at: removed = null, taken_down_by: by, delete_after: kept } = output ?? {};
   const at = removed ?? kept ?? null;
   return {
-    // `unknown`: the owner or an operator.
+    // `unknown`: the owner or an operator; earlier versions didn't record which.
     by: removed === null ? ('retention' as const) : (by ?? ('unknown' as const)),
     at: at === null ? null : new Date(at),
   };

@@ -112,7 +112,7 @@ function refusalOfInput(task: TaskRecord, { field, entry }: RequestedInput): str
   return refused?.message ?? null;
 }
 
-/** What the video says of itself; null: it carries no Content Credentials. */
+/** What the video's Content Credentials say; null: it has none. */
 function credentialsOf(credentials: Credentials | undefined, model: string) {
   if (credentials?.kind !== 'signed') return null;
   const { isModel, at } = credentials;

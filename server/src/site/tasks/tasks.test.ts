@@ -79,7 +79,7 @@ test('each filter finds its tasks, and filters can be combined', async () => {
   await finds('?text=a&state=failed&surface=api', failed);
 });
 
-test('a search that has looked at its share of tasks goes on from there', async () => {
+test('a search that has looked at as many tasks as it may continues by its cursor', async () => {
   const { db } = website.database;
   const hal = await website.signIn({ credits: 1000 });
   const wanted = await make(hal.accountId, {
@@ -110,7 +110,7 @@ test('a malformed filter or cursor gets 400', async () => {
   }
 });
 
-test('the page of a task shows its course, its credits of both kinds and its request', async () => {
+test('the page of a task shows its timeline, its credits of both kinds and its request', async () => {
   const gil = await website.signIn({ credits: 200 });
   const given = { accountId: gil.accountId, credits: 100, reference: 'g' };
   await grant(website.database.db, { ...given, kind: 'promotional' });
@@ -164,7 +164,7 @@ test('a video that was deleted says so, and has no link', async () => {
   assert.deepEqual([item?.id, item?.video_url, item?.poster_url], [id, null, null]);
 });
 
-test('a refused file is named with its reason, and what was not charged is said', async () => {
+test('a refused file is named with its reason, and the task shows its refund', async () => {
   const id = await make(ada.accountId, { ended: 'invalid_media' });
   const request = {
     mode: 'media-to-video',

@@ -54,7 +54,7 @@ export const WEBHOOK_ROUTES = [
     handle: ({ db }: WebhookDeps, { params, query, request }) =>
       readEndpoint(db, ownerOf(request, query), params.id),
   }),
-  /** The URL can't change: a new URL is a new endpoint, which needs a proof. */
+  /** Unlike the API, the website can't change the URL: a new endpoint needs a proof. */
   siteRoute(`PATCH ${BASE}/:id`, {
     body: Type.Object({
       events: Type.Optional(WEBHOOK_FIELDS.events),

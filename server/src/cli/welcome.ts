@@ -19,7 +19,7 @@ export async function welcome(config: Config, db: Database, url: string): Promis
   await grant(db, { accountId, credits: FIRST_CREDITS, kind: 'paid', reference });
   const { secret } = await createKey(db, { accountId, name: 'first start' });
   const code = config.website.mail
-    ? 'The code is sent by SMTP_URL.'
+    ? 'The code is mailed through the server in SMTP_URL.'
     : 'The code is printed in this log, since there is no mail server.';
   process.stdout.write(`
 Framewright is running with its local renderer (test patterns, not an AI model).

@@ -13,13 +13,13 @@ import { jsonText, storable } from '../database/json-text.ts';
 export interface Action {
   /** Such as `accounts disable`. */
   command: string;
-  /** The OS user and host, or the value of --by. */
+  /** An operator's e-mail address, OS user and host, or value of --by; else such as `worker`. */
   actor: string;
   reason: string | null;
 }
 
 export interface ActionTarget {
-  /** An id, such as an account's or an order's, the name of a provider, or `database`. */
+  /** An id, such as an account's or an order's, the name of a connection, or `database`. */
   target: string;
   /** More about the change, without secrets or personal data. */
   details?: object;

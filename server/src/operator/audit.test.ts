@@ -33,8 +33,8 @@ const NOT_RESERVED = 'reserved, but its reservations do not match its credits';
 const NO_KEY = 'its Idempotency-Key is missing or not bound to it';
 
 /**
- * Damage that only manual changes can do: its title; the task that the audit names, and what it
- * says; the SQL, with the id of the task as $1; what drops a constraint that prevents it.
+ * Damage that only manual changes can do. `of`: the task that the audit names; `said`: what it says
+ * of it; `damage`: SQL, with the id of the task as $1; `unlock`: drops a constraint in its way.
  */
 const DAMAGES: [title: string, of: string, said: string, damage: string, unlock?: string][] = [
   [

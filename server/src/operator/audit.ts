@@ -99,6 +99,7 @@ async function checkReservations(
   for (const task of tasks) checkParts(task, reservations.get(task.id) ?? [], report);
 }
 
+/** The credits of a task are reserved and settled in one or two parts: promotional and paid. */
 function checkParts(task: AuditedTask, reserved: AuditedReservation[], report: Report): void {
   const { id, phase } = task;
   const wanted = partsOf({

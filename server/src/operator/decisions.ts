@@ -5,7 +5,7 @@ import { unservedTasks } from '../worker/live-workers.ts';
 import { type WaitingDecision, waitingDecisions } from './listings/decisions.ts';
 import { showRoutes } from './verbs/routes.ts';
 
-/** A certificate is to be replaced this long before its end. */
+/** A certificate is to be replaced this long before it expires. */
 export const CERTIFICATE_DAYS = 30;
 
 interface Decision extends Partial<Omit<WaitingDecision, 'what'>> {
@@ -28,7 +28,7 @@ export async function readDecisions(db: Queryable, certificateEnd: Date | undefi
   ]);
   const named = (what: string, names: string[]) =>
     names.map((first) => ({ what, count: 1, first }));
-  const isEnding =
+  const isExpiring =
     certificateEnd && certificateEnd.getTime() - Date.now() < CERTIFICATE_DAYS * 86_400_000;
   const found: Decision[] = [
     ...(recovery === undefined ? [] : named('recovery', ['database'])),
@@ -42,7 +42,7 @@ export async function readDecisions(db: Queryable, certificateEnd: Date | undefi
       routes.flatMap((route) => (route.is_served ? [] : [route.model])),
     ),
     ...waiting,
-    ...(isEnding ? named('certificate', [certificateEnd.toISOString().slice(0, 10)]) : []),
+    ...(isExpiring ? named('certificate', [certificateEnd.toISOString().slice(0, 10)]) : []),
   ];
   return found.sort((a, b) => URGENCY.indexOf(a.what) - URGENCY.indexOf(b.what));
 }

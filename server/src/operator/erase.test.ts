@@ -100,7 +100,7 @@ async function disable(accountId: string): Promise<void> {
   await disableEarlier(accountId);
 }
 
-test('nothing of an erased account’s texts is left; its books are', async () => {
+test('an erased account leaves no text behind; its ledger stays', async () => {
   const task = await makeFailedTask();
   await disable(task.account_id);
   const books = await balances(fixture.db, task.account_id);
@@ -204,7 +204,7 @@ test('a task whose prompt is the word that replaces prompts is erased, too', asy
   assert.deepEqual(await rowsWith(url), []);
 });
 
-test('an order that is inserted meanwhile is not deadlocked with the erasure', async () => {
+test('an erasure and an order that is inserted meanwhile don’t deadlock', async () => {
   const accountId = await createAccount(fixture.db, 'grace@example.com');
   await disable(accountId);
   await sql(fixture.db, 'insert into billing_accounts (account_id) values ($1)', [accountId]);

@@ -52,9 +52,11 @@ export async function eraseAccount(db: Database, action: Action, accountId: stri
     return state;
   });
   let tasks = 0;
-  for (let erased = -1; erased !== 0; tasks += erased) {
-    erased = await db.transaction((tx) => eraseTasks(tx, accountId));
-  }
+  let erased: number;
+  do {
+    erased = await db.transaction((tx) => eraseTasks(tx, accountId)); // some at a time
+    tasks += erased;
+  } while (erased > 0);
   return performAction(db, action, { target: accountId }, async (tx) => {
     const { is_erased: wasErased } = await requireIdle(tx, accountId);
     if (!wasErased) for (const eraseOf of ROOMS) await eraseOf(tx, accountId);

@@ -28,15 +28,15 @@ function argumentsOf(command: string): string[] {
   return execFileSync('sh', ['-c', script]).toString().split('\0').slice(0, -1);
 }
 
-async function does(args: string[], env: Record<string, string> = ENV) {
+async function runCommand(args: string[], env: Record<string, string> = ENV) {
   const { run } = await parseCommandLine(args);
   const listVendorModels = (provider: string, connection?: string) =>
     readVendorModels(provider, connection, env);
   return JSON.parse(JSON.stringify(await run({ db, listVendorModels })));
 }
 
-test('each model of the list gives commands within the contract, or the reason why it does not', async () => {
-  const { models, left_out } = await does(['models', 'import', 'openrouter']);
+test('each model of the list gives commands within the contract, or the reason why it has none', async () => {
+  const { models, left_out } = await runCommand(['models', 'import', 'openrouter']);
   const wan = models.find(({ id }: VendorModel) => id === 'alibaba/wan-3.0');
   assert.equal(
     wan.set,
@@ -65,21 +65,21 @@ test('each model of the list gives commands within the contract, or the reason w
 });
 
 test('the commands are refused until they have a price, then add the hidden model and its route', async () => {
-  const { models } = await does(['models', 'import', 'openrouter']);
+  const { models } = await runCommand(['models', 'import', 'openrouter']);
   const { set, route } = models.find(({ id }: VendorModel) => id === 'alibaba/wan-3.0');
-  await assert.rejects(does(argumentsOf(set)), /--price/);
-  const added = await does(argumentsOf(set.replaceAll('CREDITS', '10')));
+  await assert.rejects(runCommand(argumentsOf(set)), /--price/);
+  const added = await runCommand(argumentsOf(set.replaceAll('CREDITS', '10')));
   assert.deepEqual(
     [added.state, added.durations, added.dropped],
     ['hidden', '4,5,6,7,8,9,10,11,12,13,14,15', {}],
   );
-  const { steps } = await does(argumentsOf(route));
+  const { steps } = await runCommand(argumentsOf(route));
   assert.equal(steps, 'openrouter model=alibaba/wan-3.0');
-  const again = await does(['models', 'import', 'openrouter']);
+  const again = await runCommand(['models', 'import', 'openrouter']);
   const known = again.models.find(({ id }: VendorModel) => id === 'alibaba/wan-3.0');
   assert.equal(known.state, 'hidden');
   assert.doesNotMatch(known.set, /--(price|title|state)/);
-  assert.equal((await does(argumentsOf(known.set))).changed, false);
+  assert.equal((await runCommand(argumentsOf(known.set))).changed, false);
 });
 
 test('texts of a provider are one word each for a shell, and names do not collide', () => {
@@ -123,12 +123,13 @@ test('another connection has its own address; providers without a list are refus
     SECOND_BASE_URL: `${other.url}/v1`,
   };
   const line = ['models', 'import', 'openrouter', '--connection'];
-  assert.deepEqual(await does([...line, 'second'], env), { models: [], left_out: [] });
+  assert.deepEqual(await runCommand([...line, 'second'], env), { models: [], left_out: [] });
   assert.equal(other.requests[0]?.headers.authorization, undefined);
-  await assert.rejects(does([...line, 'fal-2'], env), /--connection must be openrouter, or/);
-  await assert.rejects(does(['models', 'import', 'fal'], env), /must be a provider .*: openrouter/);
+  await assert.rejects(runCommand([...line, 'fal-2'], env), /--connection must be openrouter, or/);
+  const fal = runCommand(['models', 'import', 'fal'], env);
+  await assert.rejects(fal, /must be a provider .*: openrouter/);
   other.respond('/v1/videos/models', { status: 503, json: { data: 1 } });
-  await assert.rejects(does([...line, 'second'], env), /can't be read: HTTP 503/);
+  await assert.rejects(runCommand([...line, 'second'], env), /can't be read: HTTP 503/);
   other.respond('/v1/videos/models', { json: { data: [{ id: 1 }] } });
-  await assert.rejects(does([...line, 'second'], env), /OpenRouter's format at \/data\/0/);
+  await assert.rejects(runCommand([...line, 'second'], env), /OpenRouter's format at \/data\/0/);
 });

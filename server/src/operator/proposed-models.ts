@@ -6,7 +6,7 @@ import {
   type VendorModel,
 } from '../catalog/proposed-model.ts';
 
-/** Stands where the operator has to write a price: until then, `models set` refuses the command. */
+/** A placeholder for a price: `models set` refuses the command until the operator replaces it. */
 const NO_PRICE = 'CREDITS';
 
 /**

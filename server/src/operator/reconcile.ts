@@ -177,7 +177,8 @@ async function failTask(
 ): Promise<string> {
   if (task.phase === 'held' || task.accepted_at !== null) {
     const message = 'The video could not be obtained. The credits are refunded.';
-    const error = { code: codeOf(task), message } as const;
+    const error = { code: failureCodeOf(task), message } as const;
+    // The job is known to have made a video, which the provider charges for.
     const billed = task.provider_output === null ? {} : { providerBilled: true };
     await move(tx, task, { to: 'failed', changes: { error, ...billed }, cause });
   } else {
@@ -188,6 +189,6 @@ async function failTask(
   return 'failed';
 }
 
-function codeOf(task: Task): 'output_unavailable' | 'provider_unavailable' {
+function failureCodeOf(task: Task): 'output_unavailable' | 'provider_unavailable' {
   return task.held_cause === 'acceptance' ? 'provider_unavailable' : 'output_unavailable';
 }

@@ -145,7 +145,7 @@ async function checkTestCredits({ db, accountId }: Simulation, tasks: TaskEnd[])
   }
   const shown = figures.live.reduce((sum, { credits }) => sum + credits, 0);
   if (shown !== is?.reserved_of_others) problems.push(`figures: ${shown} reserved credits`);
-  if (figures.losses.some(({ provider }) => provider === TEST_PROVIDER)) {
+  if (figures.billedFailures.some(({ provider }) => provider === TEST_PROVIDER)) {
     problems.push('figures: a loss by a task of a test key');
   }
   return problems;

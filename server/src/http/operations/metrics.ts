@@ -13,7 +13,7 @@ import {
   type ProcessGaugeName,
 } from './metric-list.ts';
 import { shareMetrics } from './shared-metrics.ts';
-import { gaugeTasks } from './task-gauges.ts';
+import { registerDatabaseGauges } from './task-gauges.ts';
 
 /** How often event-loop lag is sampled; each sample wakes the process. */
 const LAG_SAMPLE_SECONDS = 0.25;
@@ -30,13 +30,13 @@ export function createMetrics(db: Database, processName?: string) {
   if (processName !== undefined) shareMetrics(registry, processName);
   const eventLoopMonitoringPrecision = LAG_SAMPLE_SECONDS * 1000;
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision });
-  gaugeTasks(db, registry);
-  const made = metricsOfProcess(registry);
-  const { inc, observe } = made;
-  made.gauge('framewright_build_info').set({ version: VERSION }, 1);
-  const forget = countReports(made);
+  registerDatabaseGauges(db, registry);
+  const processMetrics = registerProcessMetrics(registry);
+  const { inc, observe } = processMetrics;
+  processMetrics.gauge('framewright_build_info').set({ version: VERSION }, 1);
+  const stopCounting = countReports(processMetrics);
   const app = fastify();
-  app.addHook('onClose', async () => forget());
+  app.addHook('onClose', async () => stopCounting());
   app.get('/metrics', async (_request, reply) => {
     return reply.type(registry.contentType).send(await registry.metrics());
   });
@@ -54,7 +54,7 @@ export function createMetrics(db: Database, processName?: string) {
 
 type Labels = Record<string, string | number>;
 
-interface MetricsOfProcess {
+interface ProcessMetrics {
   inc(name: CounterName, labels: Labels, by?: number): void;
   observe(name: HistogramName, labels: Labels, value: number): void;
   gauge(name: ProcessGaugeName): Gauge;
@@ -62,7 +62,7 @@ interface MetricsOfProcess {
   zero(name: HistogramName, labels: Labels): void;
 }
 
-function metricsOfProcess(registry: Registry): MetricsOfProcess {
+function registerProcessMetrics(registry: Registry): ProcessMetrics {
   for (const name of Object.keys(METRICS) as (keyof typeof METRICS)[]) {
     const { kind, help, labels, buckets = [] } = metric(name);
     const options = { name, help, labelNames: labels, registers: [registry] };
@@ -92,17 +92,18 @@ const TIMED = {
   webhook: 'framewright_webhook_seconds',
 } as const;
 
-function countReports({ inc, observe, gauge, zero }: MetricsOfProcess): () => void {
+/** @returns a function that stops counting */
+function countReports({ inc, observe, gauge, zero }: ProcessMetrics): () => void {
   const atWork = gauge('framewright_pool_tasks');
   const allSlots = gauge('framewright_pool_places');
   const disk = gauge('framewright_disk_bytes');
   const expiry = gauge('framewright_certificate_expiry_timestamp_seconds');
   const countVanished = (role: string, by?: number) =>
     inc('framewright_vanished_files_total', { role }, by);
-  // Exported as 0 from the start: otherwise an increase() query would miss the first lost file.
+  // Exported as 0 from the start: see `zero`.
   for (const role of OBJECT_ROLES) countVanished(role, 0);
   zero('framewright_signing_seconds', { outcome: 'given_up' });
-  const endings = [
+  const unsubscribes = [
     ...Object.entries(TIMED).map(([kind, name]) =>
       onReport(kind as keyof typeof TIMED, ({ seconds, ...labels }) =>
         observe(name, labels, seconds),
@@ -143,6 +144,6 @@ function countReports({ inc, observe, gauge, zero }: MetricsOfProcess): () => vo
     ),
   ];
   return () => {
-    for (const end of endings) end();
+    for (const unsubscribe of unsubscribes) unsubscribe();
   };
 }

@@ -29,8 +29,8 @@ const READINGS: Record<DatabaseGaugeName, Reading> = {
   framewright_reconciled_attempts: ['reconciled', 'attempts'],
   framewright_orphan_jobs: ['orphans', 'jobs'],
   framewright_unserved_tasks: ['unserved', 'tasks'],
-  framewright_billed_failures: ['losses', 'tasks'],
-  framewright_billed_failure_credits: ['losses', 'credits'],
+  framewright_billed_failures: ['billedFailures', 'tasks'],
+  framewright_billed_failure_credits: ['billedFailures', 'credits'],
   framewright_closed_seconds: ['closed', 'seconds'],
   framewright_due_tasks: ['due', 'tasks', WORKER_POOLS],
   framewright_oldest_due_seconds: ['due', 'oldest_seconds', WORKER_POOLS],
@@ -50,7 +50,7 @@ const READINGS: Record<DatabaseGaugeName, Reading> = {
 const SAME_SCRAPE_MILLISECONDS = 500;
 
 /** Registers the gauges that are read from the database, once per scrape. */
-export function gaugeTasks(db: Database, registry: Registry): void {
+export function registerDatabaseGauges(db: Database, registry: Registry): void {
   let last: { readAt: number; figures: Promise<Figures> } | undefined;
   const figuresNow = () => {
     const now = performance.now();

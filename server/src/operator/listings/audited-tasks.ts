@@ -23,6 +23,7 @@ export const AUDITED_CHECKS = [
     `select id || ': ' || phase || ' without a due time' as problem
      from tasks where id = any($1) and phase not in ('completed', 'failed') and due_at is null`,
   ),
+  // The output may be gone only if it was taken down, or if its retention (null: none) has ended.
   statement(
     'audit_output',
     `select t.id || ': completed, its output is ' || coalesce(o.state, 'missing') as problem
@@ -66,6 +67,7 @@ export const AUDITED_CHECKS = [
      where t.id = any($1) and a.id is null
        and (t.phase in ('generating', 'archiving', 'completed') or t.held_cause = 'outcome')`,
   ),
+  // The released key of a failed task may be bound to another task.
   statement(
     'audit_key',
     `select t.id || ': its Idempotency-Key is missing or not bound to it' as problem

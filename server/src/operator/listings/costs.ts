@@ -39,7 +39,7 @@ export interface Costs {
 const REFERENCE_SECONDS = `(select sum(s::int) from jsonb_array_elements_text(
   coalesce(t.request->'reference_video_durations', '[]')) s)`;
 
-/** Of `tasks`, what {@link jobs} reads. */
+/** The columns of `tasks` that {@link jobs} reads. */
 const TASKS =
   `select id, account_id, request, phase, surface, credits, promotional_credits, job_cost,
     job_cost_currency, job_compute_seconds, provider_billed, created_at from tasks` as const;

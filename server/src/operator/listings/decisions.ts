@@ -12,12 +12,15 @@ export interface WaitingDecision {
   email: string | null;
 }
 
-/** Each failing webhook endpoint is a decision of its own, up to this many; the last has the rest. */
+/** Each failing webhook endpoint is a decision of its own; the last of so many counts the rest. */
 const ENDPOINTS = 10;
 
-// Held test tasks are left out: their prompts ask for it. Each part has a partial index, or a table
-// with a row for each customer at most.
-/** What operators have to decide; zeros are left out. A dispute counts while Stripe waits for evidence. */
+// Each part has a partial index, or a table with a row for each customer at most.
+/**
+ * What operators have to decide; zeros are left out. Held test tasks don't count: their prompts ask
+ * for it. A mismatched order counts for a week, unless it was refunded; a dispute while Stripe
+ * waits for evidence; an endpoint after an hour of failures, and for a week once disabled.
+ */
 export const waitingDecisions = query<[], WaitingDecision>(
   'operator_decisions',
   `with waiting as (

@@ -41,6 +41,7 @@ const readHeld = query<
    from tasks where phase = 'held' and ${IS_LIVE} group by held_cause`,
 );
 
+// Outcomes that finds and callbacks proved, that were assumed at last, and that operators decided.
 const readReconciled = query<[], { by: string; result: string; attempts: number }>(
   'figures_reconciled',
   `select outcome_by as by, state as result, count(*)::int as attempts from attempts
@@ -61,7 +62,7 @@ const readOrphans = query<[], { provider: string; state: string; jobs: number }>
    where acknowledged_at is null group by provider, state`,
 );
 
-const readLosses = query<[], { provider: string; tasks: number; credits: number }>(
+const readBilledFailures = query<[], { provider: string; tasks: number; credits: number }>(
   'figures_losses',
   `select provider, count(*)::int as tasks, sum(credits)::int8 as credits from tasks
    where provider_billed and phase = 'failed' and ${IS_LIVE} group by provider`,
@@ -82,17 +83,18 @@ const readWorkers = query<[], { provider: string; workers: number }>(
 
 /** Ages are in seconds. It is cheap: the indexes it uses have only live tasks and rare rows. */
 export async function readTaskFigures(db: Queryable) {
-  const [live, held, reconciled, orphans, losses, unserved, due, workers] = await Promise.all([
-    readLive(db),
-    readHeld(db),
-    readReconciled(db),
-    readOrphans(db),
-    readLosses(db),
-    unservedTasks(db, []),
-    readDue(db),
-    readWorkers(db),
-  ]);
-  return { live, held, reconciled, orphans, losses, unserved, due, workers };
+  const [live, held, reconciled, orphans, billedFailures, unserved, due, workers] =
+    await Promise.all([
+      readLive(db),
+      readHeld(db),
+      readReconciled(db),
+      readOrphans(db),
+      readBilledFailures(db),
+      unservedTasks(db, []),
+      readDue(db),
+      readWorkers(db),
+    ]);
+  return { live, held, reconciled, orphans, billedFailures, unserved, due, workers };
 }
 
 export type Figures = Awaited<ReturnType<typeof readFigures>>;

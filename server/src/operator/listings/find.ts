@@ -24,9 +24,9 @@ export interface FoundRow {
 
 const MAX_FOUND = 20;
 
-// Each part looks into an index; that of the Idempotency-Keys begins with the account, so it is
-// asked once for each account and surface, and not at all for ids of this service.
-/** What an operator was told, by exact match: an id, an e-mail address or an Idempotency-Key. */
+// Each part looks into an index. That of the Idempotency-Keys begins with account and surface, so
+// it is asked once for each of these, and not at all for ids of this service.
+/** Finds what a text names: it must be the whole id, e-mail address or Idempotency-Key. */
 export const findExactly = query<[text: string], FoundRow>(
   'operator_find',
   `select what, found.id, account_id, email, task_id from (

@@ -12,7 +12,7 @@ interface ReportListing {
   decided_at: Date | null;
   /** null: no video of this service was named. */
   task_id: string | null;
-  /** Whose it is. */
+  /** The owner of the video. */
   account_id: string | null;
   email: string | null;
 }
@@ -110,8 +110,8 @@ export const MONTH_COLUMNS = ['month', 'reports', ...REPORT_REASONS, ...KINDS, '
 
 /**
  * Months (UTC) in which something happened: reports by reason, decided reports by decision, live
- * tasks whose content was refused, takedowns without a report, removals by order, and the median
- * time to a decision.
+ * tasks whose content was refused, takedowns without a report, removals that a court or an
+ * authority ordered (`orders`), and the median time to a decision.
  * @param from any time in the first month; null: a year ago
  * @param to any time in the last month; null: now
  */
@@ -144,7 +144,10 @@ export const reportMonths = query<[from: Date | null, to: Date | null], Record<s
    group by 1 order by 1`,
 );
 
-/** A page of the files kept as evidence, the first to end first. @param after the last one before it */
+/**
+ * A page of the files kept as evidence, the first to expire first.
+ * @param after the previous page's last id
+ */
 export const listEvidence = query<
   [after: string | null, limit: number],
   { object_id: string; owner_id: string; role: string; evidence_until: Date }

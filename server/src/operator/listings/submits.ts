@@ -6,7 +6,8 @@ export const waitingTasks = query<[], { provider: string; tasks: number }>(
    where due_at is not null and phase in ('reserved', 'ingesting', 'submitting', 'review') group by provider`,
 );
 
-// Refused through no fault of the request: a wrong key, an overdue account, too many jobs.
+// Refused through no fault of the request: a wrong key, an overdue account, too many jobs. If the
+// request was at fault, the set-up works (`worked_at`).
 /** The submits that were refused, of the newest 200 tasks, up to 15 minutes old. */
 export const refusedSubmits = query<[], RefusedSubmits>(
   'provider_refused_submits',

@@ -40,7 +40,7 @@ after(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-/** A proxy with TLS in front of the service. `serves`: what responds instead. */
+/** A proxy with TLS in front of the service. `blocks`: the path below which it refuses. */
 async function startProxy(target: string) {
   const [key, cert] = await Promise.all([
     readFile(TEST_HOST_KEY_FILE),
@@ -152,7 +152,7 @@ async function visit({ links, now }: SetUp, remoteAddress: string) {
   return website.stranger.send({ url: url.pathname + url.search, method: 'GET', remoteAddress });
 }
 
-test('a link that is forged, of another purpose or expired brings nothing', async () => {
+test('a link that is forged, of another purpose or expired is refused', async () => {
   const { links, now } = await setUpOf();
   const { url } = links.linkToSetUp('doctor', now() / 1000);
   const { searchParams: right } = new URL(url);

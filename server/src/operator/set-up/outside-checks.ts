@@ -53,7 +53,7 @@ export const OUTSIDE_CHECKS: Check[] = [
       }
       if (!signing.given) return 'signed with a certificate that the service renews itself';
       const { expiresAt, sign } = signing.given;
-      await sign(Buffer.from('a set-up check')); // a service may have the key
+      await sign(Buffer.from('a set-up check')); // the key may be in an outside service
       const found = `the certificate is valid until ${expiresAt.toISOString().slice(0, 10)}`;
       if (expiresAt.getTime() - now() > CERTIFICATE_DAYS * DAY_MS) return found;
       return toDo(found, 'Set CONTENT_CREDENTIALS_CERT to a new one.');
@@ -83,7 +83,7 @@ async function putReadDelete({ openStorage, scratch }: SetUp): Promise<string> {
 }
 
 /** Asks each connection for a job that nobody made: a free call that needs the key. */
-async function askProviders({ openStorage, openProviders, provider }: SetUp) {
+async function askProviders({ openStorage, openProviders, provider: byDefault }: SetUp) {
   const providers = await openProviders(await openStorage());
   const problems: string[] = [];
   for (const provider of providers.values()) {
@@ -93,9 +93,9 @@ async function askProviders({ openStorage, openProviders, provider }: SetUp) {
   }
   const [first] = problems;
   if (first !== undefined) throw new Error(problems.join('; '));
-  if (providers.get(provider)?.capabilities.drawsPatterns) {
+  if (providers.get(byDefault)?.capabilities.drawsPatterns) {
     const todo = 'Set PROVIDER to one of docs/operators/README.md#providers.';
-    return toDo(`${provider} draws test patterns, which nobody buys`, todo);
+    return toDo(`${byDefault} draws test patterns, which nobody buys`, todo);
   }
   const remote = [...providers.values()].filter((provider) => !provider.capabilities.drawsPatterns);
   return `${remote.map(({ name }) => name).join(', ')} took the key`;

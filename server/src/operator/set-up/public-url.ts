@@ -135,8 +135,8 @@ async function certificateEnd({ hostname, port }: URL, ca: string | undefined): 
 }
 
 /**
- * Records that the service was reached from outside, at most once a day: from a public address that
- * is not its own. @returns whether it was
+ * Records, at most once a day, that a request came from outside: from a public address that is not
+ * the service's own. @returns whether this one did
  */
 export async function recordVisit(db: Database, publicUrl: string, address: string) {
   if (!isPublicAddress(address)) return false;

@@ -8,7 +8,7 @@ import type { HostedProvider } from '../../providers/provider.ts';
 import type { Links } from '../../storage/links.ts';
 import type { Storage } from '../../storage/storage.ts';
 
-/** What the set-up of an installation is checked by. */
+/** What the checks of an installation's set-up use. */
 export interface SetUp {
   db: Database;
   /** Milliseconds since 1970, by the database's clock. */
@@ -24,7 +24,7 @@ export interface SetUp {
   /** How many connections this start may need, and the database allows. */
   countConnections(): Promise<{ needed: number; allowed: number }>;
   dataDir: string;
-  /** Whether the disk has the objects too. */
+  /** Whether objects are stored in `dataDir` too. */
   hasObjects: boolean;
   scratch: ScratchDirectory;
   openStorage(): Promise<Storage>;
@@ -34,7 +34,7 @@ export interface SetUp {
   /** Operators' e-mail addresses. */
   adminEmails: ReadonlySet<string>;
   stripe: StripeSettings | undefined;
-  /** The connection of new tasks. */
+  /** The connection that PROVIDER names. */
   provider: string;
   openProviders(storage: Storage): Promise<Map<string, HostedProvider>>;
   /** `given`: the operator's own. undefined: no video is signed. */

@@ -24,7 +24,7 @@ export interface VerbDeps {
   listVendorModels?:
     | ((provider: string, connection?: string) => Promise<VendorModel[]>)
     | undefined;
-  /** What variables set of the brand. */
+  /** The brand settings that variables set, and that no verb can change. */
   fixedBrand?: (() => Promise<BrandSettings>) | undefined;
 }
 

@@ -51,8 +51,8 @@ export const BRAND = {
     fields: FIELDS,
     reason: 'optional',
     async run(deps, input, action) {
-      const changes = given(input);
-      requireFree(changes, await fixedOf(deps));
+      const changes = givenChanges(input);
+      requireChangeable(changes, await fixedOf(deps));
       const changing = {
         target: 'brand',
         details: recorded(changes),
@@ -78,17 +78,17 @@ async function fixedOf({ fixedBrand }: VerbDeps): Promise<BrandSettings> {
   return (await fixedBrand?.()) ?? {};
 }
 
-function given(input: Changes): { [Field in BrandField]?: string | null } {
+function givenChanges(input: Changes): { [Field in BrandField]?: string | null } {
   const changes = Object.entries(input).filter(([, value]) => value !== undefined);
   if (changes.length === 0) throw new UsageError('there is nothing to change: no field is given');
   return Object.fromEntries(changes);
 }
 
-function requireFree(changes: Changes, fixed: BrandSettings): void {
-  const taken = NAMES.find((name) => changes[name] !== undefined && fixed[name] !== undefined);
-  if (taken === undefined) return;
-  const bound = `is set by the variable ${BRAND_FIELDS[taken].variable}: change it there`;
-  throw new Refusal(taken, changes[taken], bound);
+function requireChangeable(changes: Changes, fixed: BrandSettings): void {
+  const name = NAMES.find((name) => changes[name] !== undefined && fixed[name] !== undefined);
+  if (name === undefined) return;
+  const bound = `is set by the variable ${BRAND_FIELDS[name].variable}: change it there`;
+  throw new Refusal(name, changes[name], bound);
 }
 
 function shownBrand(stored: BrandSettings, fixed: BrandSettings) {

@@ -25,7 +25,7 @@ import { verb } from '../verb/verb.ts';
 
 const KEY = text('The id of the key; it is not secret.', { word: 'KEY_ID' });
 const NAME = text('A name, so that people can tell keys apart.', { word: 'N' });
-/** A past time would not say when it ended. */
+/** In the future, since a past time would hide when the key really stopped working. */
 const EXPIRY: Field<Date> = {
   ...time('When it stops working, in the future.'),
   read(given, refuse) {

@@ -57,9 +57,9 @@ type AllVerbs = {
   [Noun in keyof typeof NOUNS]: Awaited<ReturnType<(typeof NOUNS)[Noun]>>;
 }[keyof typeof NOUNS];
 
-type Union<Type> = Type extends unknown ? keyof Type & string : never;
+type KeyOfAny<Union> = Union extends unknown ? keyof Union & string : never;
 
-export type VerbName = Union<AllVerbs>;
+export type VerbName = KeyOfAny<AllVerbs>;
 
 export type FieldOf<Name extends VerbName> =
   Extract<AllVerbs, Record<Name, unknown>> extends Record<Name, { fields: infer Of }>

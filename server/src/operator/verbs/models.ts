@@ -29,10 +29,10 @@ const rates = (about: string) =>
   optional(
     parsed(text(about, { word: 'R=C,R=C' }), (given, refuse): Record<string, number> => {
       if (given === 'none') return {};
-      const rates = partsOf(given).map((part) => /^(\w+)=(\d{1,9})$/.exec(part));
+      const pairs = partsOf(given).map((part) => /^(\w+)=(\d{1,9})$/.exec(part));
       return Object.fromEntries(
-        rates.map((rate) => {
-          const [, resolution = '', credits] = rate ?? refuse('must be such as 480p=25,720p=50');
+        pairs.map((pair) => {
+          const [, resolution = '', credits] = pair ?? refuse('must be such as 480p=25,720p=50');
           return [resolution, Number(credits)];
         }),
       );
@@ -81,7 +81,7 @@ export const MODELS = {
       performAction(
         db,
         action,
-        { target: name, details: wish, before: priced(name) },
+        { target: name, details: wish, before: (tx) => shownNamed(tx, name) },
         async (tx) => {
           const { changed, dropped } = await setModel(tx, { name, source: 'operator', wish });
           return { ...(await shownNamed(tx, name)), dropped, changed };
@@ -115,8 +115,6 @@ export const MODELS = {
       }),
   }),
 };
-
-const priced = (name: string) => (tx: Queryable) => shownNamed(tx, name);
 
 async function now(db: Queryable): Promise<Date> {
   return new Date(await readClockMs(db));

@@ -18,7 +18,7 @@ import { listUploadMailboxes, listUploads } from '../listings/uploads.ts';
 import { ACCOUNT, choiceOf, type InputOf, optional, text, whole } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
 
-/** On what a removal is based: `reports export` counts orders. */
+/** On what a removal is based: `reports export` counts the orders of courts and authorities. */
 const BASES = ['report', 'own_finding', 'order'] as const;
 
 export const REMOVAL = {

@@ -28,7 +28,7 @@ async function connectionNames(db: Queryable): Promise<string[]> {
   return [...PROVIDER_NAMES, ...others];
 }
 
-/** All pauses and outages, and all connections: also those that they alone still name. */
+/** All pauses and outages, and all connections, with those that only a pause or an outage names. */
 async function readConnectionStates(db: Queryable) {
   const [names, pauses, outages] = await Promise.all([
     connectionNames(db),
@@ -40,7 +40,6 @@ async function readConnectionStates(db: Queryable) {
   return { names: [...new Set([...names, ...paused, ...closed])], pauses, outages };
 }
 
-/** The connections that there are, and those that only a pause or an outage still names. */
 export async function knownConnections(db: Queryable): Promise<string[]> {
   return (await readConnectionStates(db)).names;
 }

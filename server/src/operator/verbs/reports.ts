@@ -38,13 +38,15 @@ const deciding =
       const decided = { report_id: id, state: decision };
       if (report.state === decision) return { ...decided, reports: 0, changed: false };
       if (report.state !== 'open') throw new UsageError(`${id} is decided: ${report.state}`);
-      if (decision !== 'kept') await remove(tx, report, { decision, action, evidence_days });
+      if (decision !== 'kept') {
+        await takeDownReported(tx, report, { decision, action, evidence_days });
+      }
       return { ...decided, reports: await decideReports(tx, report, decision), changed: true };
     });
   };
 
 /** Takes the video down, disables the account if so decided, and mails the reason to its owner. */
-async function remove(
+async function takeDownReported(
   tx: Transaction,
   { id, task_id: taskId, object_id: objectId, reason }: LockedReport,
   given: { decision: Decision; action: Action; evidence_days: number | undefined },

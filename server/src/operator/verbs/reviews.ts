@@ -34,7 +34,7 @@ export const REVIEWS = {
     run: deciding('allow'),
   }),
   'reviews deny': verb({
-    summary: 'Fail a task that is in review, with its refund',
+    summary: 'Fail and refund a task that is in review',
     ...OF_TASK,
     dialog: {
       title: 'Deny the request',

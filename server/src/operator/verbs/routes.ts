@@ -122,8 +122,8 @@ export async function requireModel(db: Queryable, model: string): Promise<void> 
 }
 
 /**
- * A connection that no worker has makes nothing. One that the route names already may stay: its
- * workers may be down for the moment.
+ * Refuses connections that no running worker has, unless the route names them already: their
+ * workers may only be down for the moment.
  */
 async function requireRunning(db: Queryable, steps: Steps, before: Steps = []): Promise<void> {
   const running = (await runningConnections(db)).filter((name) => name !== TEST_PROVIDER);

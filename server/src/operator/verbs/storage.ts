@@ -30,7 +30,7 @@ export const STORAGE = {
       const storages = { from: await openStorage(source, log), to: await openStorage(target, log) };
       const scratch = await scratchFor(target);
       try {
-        const progressed = show && ((result: CopyResult) => show(progress(result)));
+        const progressed = show && ((result: CopyResult) => show(progressLine(result)));
         return await copyObjects({ db, ...storages, scratch, ...(progressed && { progressed }) });
       } finally {
         await rm(scratch, { recursive: true, force: true });
@@ -58,7 +58,7 @@ async function scratchFor(target: StorageSettings): Promise<string> {
   return mkdtemp(path.join(parent, 'framewright-copy-'));
 }
 
-function progress({ copied, copied_bytes: bytes, already_there: there }: CopyResult): string {
+function progressLine({ copied, copied_bytes: bytes, already_there: there }: CopyResult): string {
   const megabytes = (bytes / 1e6).toFixed(1);
   return `copied ${copied} files (${megabytes} MB), ${there} were there before`;
 }

@@ -52,7 +52,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     trustProxy: deps.trustedProxies ?? false,
     requestTimeout: MAX_BODY_SECONDS * 1000,
     forceCloseConnections: 'idle',
-    return503OnClosing: false,
+    return503OnClosing: false, // requests that arrive while it closes are handled
     routerOptions: { maxParamLength: 16 * 1024 }, // a long task id gets its route's 400, not a 404
     rewriteUrl: (request) => wellFormed(request.url ?? '/'),
     clientErrorHandler: connections.refuseBroken,
@@ -69,7 +69,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   refuseUnroutable(app, deps);
   connections.track(app);
   limitBodyTime(app, connections.refuse);
-  readLimits(app);
+  parseLimitParameters(app);
   healthRoutes(app, deps);
   await app.register(publicApi, { prefix: API_PREFIX, deps });
   mediaRoute(app, deps);
@@ -120,8 +120,9 @@ function setResponseHeaders(
 }
 
 /**
- * Refuses HTTP/1.1 requests without a Host header or a route before the body is read. Takes over
- * unknown Expect headers, which Node would refuse without our error envelope.
+ * Before the body is read, refuses HTTP/1.1 requests without a Host header, and requests for which
+ * there is no route. Ignores unknown Expect headers: Node would refuse them without our error
+ * envelope.
  */
 function refuseUnroutable(app: FastifyInstance, { isPageRequest = () => false }: AppDeps): void {
   const methodsOf = collectMethods(app);
@@ -135,11 +136,11 @@ function refuseUnroutable(app: FastifyInstance, { isPageRequest = () => false }:
     done(wrongMethod(allowed));
   });
   app.server.on('checkExpectation', (request, response) => {
-    app.server.emit('request', request, response); // the expectation is ignored
+    app.server.emit('request', request, response);
   });
 }
 
-/** Escapes every % of a badly encoded URL, which would get a router error instead of our checks. */
+/** Escapes every % of a badly encoded URL: the router would refuse it before our checks. */
 function wellFormed(url: string): string {
   try {
     decodeURIComponent(url);
@@ -149,15 +150,15 @@ function wellFormed(url: string): string {
   }
 }
 
-/** Turns `limit` in a query into a number, as its schema wants. */
-function readLimits(app: FastifyInstance): void {
+/** Turns the query parameter `limit` into a number, as its schema wants. */
+function parseLimitParameters(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const { properties } = Object(route.schema?.querystring);
-    if (properties?.limit) route.preValidation = readLimit;
+    if (properties?.limit) route.preValidation = parseLimit;
   });
 }
 
-async function readLimit({ query }: FastifyRequest): Promise<void> {
+async function parseLimit({ query }: FastifyRequest): Promise<void> {
   const given = query as { limit?: unknown };
   if (typeof given.limit === 'string' && /^-?\d+$/.test(given.limit)) {
     given.limit = Number(given.limit);
@@ -178,8 +179,8 @@ function collectMethods(app: FastifyInstance): (url: string) => string | undefin
   });
   return (url) => {
     const [path = ''] = url.replace(/^https?:\/\/[^/]*/i, '').split('?');
-    const fitting = [...routes.values()].filter((route) => route.path.test(path));
-    const methods = new Set(fitting.flatMap((route) => route.methods));
+    const matching = [...routes.values()].filter((route) => route.path.test(path));
+    const methods = new Set(matching.flatMap((route) => route.methods));
     return methods.size === 0 ? undefined : [...methods].sort().join(', ');
   };
 }

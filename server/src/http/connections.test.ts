@@ -39,7 +39,7 @@ async function refusals() {
   ];
 }
 
-test('a client that sends its body, whole or in chunks, before it reads gets why it was refused', async () => {
+test('a client that sends its whole body, also in chunks, before it reads still gets its refusal', async () => {
   const body = Buffer.alloc(8 * MEGABYTE);
   for (const { path, headers, status } of await refusals()) {
     for (const [length, size] of [
@@ -70,7 +70,7 @@ test('more bytes than the Content-Length says do not cost the request its respon
   }
 });
 
-/** A server that refuses each request and never reads a body, and a client that ends nothing. */
+/** A server that refuses each request without reading its body, and a client that never ends. */
 async function openServer(t: TestContext, bounds: { bytes: number; seconds: number }) {
   const lingering = createLingeringClose(bounds);
   const server = createServer(({ socket }, response) => {

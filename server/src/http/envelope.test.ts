@@ -64,7 +64,7 @@ test('bytes that are not an HTTP request get the envelope and a closed connectio
   }
 });
 
-test('a request that is refused before its body has one response when the body breaks', async () => {
+test('a request that was refused before its body gets no second response when the body is broken', async () => {
   for (const path of ['/no/such/path', '/callbacks/none']) {
     const socket = net.connect(Number(new URL(api.url).port), '127.0.0.1');
     socket.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n`);
@@ -176,7 +176,7 @@ for (const [what, broken, expected] of [
 
 const GOOD = '{"prompt":"a lighthouse at dawn"}';
 
-test('a body with a Content-Encoding is refused by name, and identity is none', async () => {
+test('a Content-Encoding is refused, naming the header, unless it is identity', async () => {
   const encoded = gzipSync(GOOD);
   for (const encoding of ['gzip', 'GZIP', 'br', 'identity, gzip', 'x']) {
     const response = await customer.create(encoded, { 'content-encoding': encoding });

@@ -61,7 +61,7 @@ test('in both modes a silent store is asked once, and the client is told within 
   assert.deepEqual(bucket.s3.faults.pending(), []);
 });
 
-test('proxy, and an input by redirect, since providers may not follow: the service sends the bytes', async () => {
+test('the service itself sends outputs by proxy, and inputs in both modes: providers may not follow', async () => {
   const { id, link } = await storedLink(proxying, BYTES);
   const whole = await fetch(link, { redirect: 'manual' });
   assert.deepEqual([whole.status, await whole.text()], [200, '0123456789']);

@@ -80,7 +80,7 @@ function sharedRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
   });
 }
 
-/** No cache may show it after its end, no search engine, and no page of another site in a frame. */
+/** A share can end: nothing may cache it, list it in a search, or show it in a frame. */
 const SHARED_HEADERS = {
   'cache-control': 'no-store',
   'x-robots-tag': 'noindex',

@@ -286,7 +286,7 @@ class WebhookEndpoint(Result):
     created_at: str | None
     """When it was made."""
     disabled_at: str | None
-    """Since when nothing is sent to it; None: it is enabled."""
+    """When deliveries to it stopped; None: it is enabled."""
     disabled_because: str | None
     """owner: it was disabled. gone: it responded 410. failing: every delivery failed for five
     days."""
@@ -331,7 +331,7 @@ class WebhookDelivery:
     task_id: str | None
     """The task that the event is about."""
     data: dict[str, Any] | None
-    """What the event says; None: it is about a task, which is read when it is sent."""
+    """What the event says; None: it is about a task, whose state each try reads anew."""
     created_at: str | None
     """When it happened."""
     state: Literal["waiting", "delivered", "failed", "logged"]

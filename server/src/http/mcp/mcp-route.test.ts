@@ -37,7 +37,7 @@ const toolCall = (name: string, input: object) => ({
   params: { name, arguments: input },
 });
 
-test('what ends without a call of the API is authenticated, and counted once', async () => {
+test('a message that leads to no call of the API is authenticated and counted once, too', async () => {
   const unknown = await newApiKey();
   await sql(fixture.db, 'delete from api_keys where id = (select max(id) from api_keys)');
   const messages: [object | string | null, object?][] = [
@@ -81,14 +81,14 @@ test('a call beyond the limit of the key is refused at once, alone or in a batch
   assert.match(text, /The next one passes in \d+ seconds. Call again in \d+ seconds./);
 });
 
-test('a client that closes its connection is told that it is closed', async () => {
+test('a request with Connection: close gets a response with Connection: close', async () => {
   const { headers } = await postAs({ connection: 'close' });
   assert.equal(headers.connection, 'close');
   const unknown = await postAs({ connection: 'close', authorization: 'Bearer fw_test_unknown' });
   assert.deepEqual([unknown.statusCode, unknown.headers.connection], [401, 'close']);
 });
 
-test('a page of another site is refused, also one whose name leads here', async () => {
+test('a page of another site is refused, also one whose host name resolves to this server', async () => {
   const { port, origin } = new URL(fixture.url);
   const statusOf = async (headers: OutgoingHttpHeaders) => (await postAs(headers)).statusCode;
   assert.equal(await statusOf({ origin }), 200);

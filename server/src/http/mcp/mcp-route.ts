@@ -44,11 +44,11 @@ async function callTool(
   reply: FastifyReply,
 ) {
   const apiKey = secretOf(request.headers.authorization);
-  const called = Promise.withResolvers<true>();
-  const callWithin = fetchWithin(app, request.ip);
+  const counted = Promise.withResolvers<true>();
+  const callInProcess = fetchInProcess(app, request.ip);
   const callApi: typeof fetch = (...call) => {
-    if (!isPublic(call[0])) called.resolve(true);
-    return callWithin(...call);
+    if (!isPublic(call[0])) counted.resolve(true);
+    return callInProcess(...call);
   };
   const { createHttpHandler } = await import('@framewright/mcp');
   // No retries here: nothing limits how many calls would wait. The caller gets Retry-After.
@@ -56,11 +56,11 @@ async function callTool(
   const handle = createHttpHandler({ ...calls, ...options });
   const response = await handle(webRequest(request, reply), apiKey, request.body);
   const bytes = Readable.fromWeb((response.body ?? new Blob().stream()) as ReadableStream);
-  const isCounted = await Promise.race([called.promise, once(bytes, 'readable')]);
+  const isCounted = await Promise.race([counted.promise, once(bytes, 'readable')]);
   // A request that called no API operation has not been authenticated or counted yet.
   if (isCounted !== true && request.body !== undefined) {
     const headers = { authorization: `Bearer ${apiKey}` };
-    const admitted = await callWithin(`${BASE_URL}/credits`, { headers });
+    const admitted = await callInProcess(`${BASE_URL}/credits`, { headers });
     if (!admitted.ok) {
       bytes.destroy();
       return reply.send(admitted);
@@ -75,7 +75,8 @@ function isPublic(target: Parameters<typeof fetch>[0]): boolean {
   return url === `${BASE_URL}/models`;
 }
 
-function fetchWithin(app: FastifyInstance, remoteAddress: string): typeof fetch {
+/** A `fetch` that calls the app without a socket, as if from this address. */
+function fetchInProcess(app: FastifyInstance, remoteAddress: string): typeof fetch {
   return async (target, init) => {
     const { method, headers, body, signal } = new Request(target, init);
     const { pathname, search } = new URL(target instanceof Request ? target.url : target);

@@ -11,11 +11,14 @@ interface ErrorResponse {
 
 /** Example errors of an operation, as part of its schema in openapi.json. */
 export function exampleErrors(response: ErrorResponse, operation: FastifySchema): object {
+  // Of a status with several codes, the first one has the example.
   const [code = 'internal_error'] = response.properties.error.properties.code.enum;
   const isCreate = operation.operationId === 'createVideo';
-  const isPlain = code === 'invalid_request' && !isCreate && operation.consumes === undefined;
+  const isUpload = operation.consumes !== undefined;
   // Several named examples: the generator of openapi.json takes these from x-examples only.
-  if (isPlain) return { 'x-examples': INVALID_REQUESTS };
+  if (code === 'invalid_request' && !isCreate && !isUpload) {
+    return { 'x-examples': INVALID_REQUESTS };
+  }
   const { message = response.description, details } =
     code === 'invalid_request' ? invalidFile(isCreate) : detailsOf(code, isCreate);
   const all = isCreate

@@ -45,7 +45,7 @@ test('each body and each response has an example that fits its schema', () => {
   }
 });
 
-test('GET /openapi.json returns it without a key, and a body of more than 64 KiB gets a response of it', async () => {
+test('GET /openapi.json needs no key, and lists each operation’s response to a body over 64 KiB', async () => {
   const served = await openTestApp();
   assert.deepEqual((await served.app.inject('/openapi.json')).json(), document);
   const compressed = await fetch(`${served.url}/openapi.json`); // it accepts gzip
@@ -79,7 +79,7 @@ test('the patterns of openapi.json mean the same to ECMAScript, Python and Go', 
   }
 });
 
-/** The members of a schema and of all schemas in it, without a description. */
+/** The members that have no description, of a schema and of all schemas in it. */
 function undescribed(schema: unknown, where: string): string[] {
   const { properties, items, anyOf = [] } = Object(schema);
   const members = Object.entries(Object(properties)).flatMap(([name, member]) => [

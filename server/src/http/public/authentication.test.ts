@@ -71,7 +71,7 @@ test('the balance is the paid credits that are not reserved, without promotional
   assertError(await customer.create({ prompt: 'another one' }), 'insufficient_credits');
 });
 
-test('credits that have expired are not available, also if no process has swept', async (t) => {
+test('expired credits are not available, even if no sweep has run since', async (t) => {
   const { db } = api.database;
   const { accountId, secret } = await makeCustomer(db, 300);
   const expiresAt = new Date(Date.now() + 3_600_000);

@@ -35,7 +35,7 @@ test('the request is stored as it was sent', async () => {
   assert.equal(task.seed, 4294967295);
 });
 
-test('each URL that is refused as it is written has its own entry, whichever fault is reported', async () => {
+test('each URL that is refused without a fetch has its own entry, whichever fault is reported', async () => {
   const good = 'https://media.example/a.png';
   const reference_image_urls = [
     'http://media.example/a.png',

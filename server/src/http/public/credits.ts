@@ -9,7 +9,10 @@ import { CreditBalanceSchema, errorResponses, shown } from './schemas.ts';
 
 interface Balance {
   available_credits: number;
-  /** Credits may have expired, or a debt may be paid: the balance must be computed now. */
+  /**
+   * Credits may have expired, or a debt is still to be subtracted: the balance must be computed.
+   * Never true of test credits.
+   */
   is_behind: boolean;
 }
 
@@ -36,6 +39,7 @@ export const getCredits = endpoint<{ gate: KeyGate; db: Database }>('GET /credit
   },
 });
 
+/** Its `balance_type` is `paid` too: the contract knows no other. */
 export const refillTest = endpoint<{ db: Database }>('POST /test-credits', {
   operationId: 'refillTestCredits',
   summary: 'Set the test credits back to 100,000; only with a test key',
@@ -50,7 +54,7 @@ export const refillTest = endpoint<{ db: Database }>('POST /test-credits', {
     handler: async (request) => {
       const { accountId, surface } = callerOf(request);
       if (surface !== TEST_SURFACE) {
-        const message = 'Test credits are refilled with a test key only.';
+        const message = 'Test credits can only be refilled with a test key.';
         throw invalidRequest(message, { reason: 'live_key' });
       }
       const available_credits = await refillTestCredits(db, accountId);

@@ -5,7 +5,7 @@ import { cancelForOwner, deleteOutputOf, type EndDeps } from '../../requests/end
 import { VideoTaskSchema, videoTask } from '../../requests/video-task.ts';
 import { publicColumns, readOwned } from '../../tasks/task.ts';
 import { callerOf, endpoint } from './endpoint.ts';
-import { namedTaskRead, TaskParamsSchema } from './get-task.ts';
+import { admitAndReadTask, TaskParamsSchema } from './get-task.ts';
 import { conflictResponse, EXAMPLE_TASK, errorResponses, shown } from './schemas.ts';
 
 const CancelSchema = Type.Object(
@@ -52,7 +52,7 @@ export const cancelTaskOfCaller = endpoint<EndDeps & { gate: KeyGate }>('POST /t
   },
   serve: (deps) => {
     const { gate, db, links } = deps;
-    const { admit, taskOf } = namedTaskRead(gate, 'admit_cancel');
+    const { admit, taskOf } = admitAndReadTask(gate, 'admit_cancel');
     return {
       config: { admit },
       handler: async (request) => {
@@ -79,7 +79,7 @@ export const deleteOutputOfCaller = endpoint<EndDeps & { gate: KeyGate }>(
       ...conflictResponse('no_output', 'The task is not completed: it has no video.'),
     },
     serve: (deps) => {
-      const { admit, taskOf } = namedTaskRead(deps.gate, 'admit_delete_output');
+      const { admit, taskOf } = admitAndReadTask(deps.gate, 'admit_delete_output');
       return {
         config: { admit },
         handler: async (request, reply) => {

@@ -66,7 +66,7 @@ test('a read that waits responds when the task has ended', async () => {
   assert.deepEqual([late.applied, late.body], ['wait=20', first?.body], 'it had ended before');
 });
 
-test('a wait that is not understood is no error and no wait', async () => {
+test('a wait that is not understood is ignored', async () => {
   const id = await createTask();
   const waits = ['wait', 'wait=0', 'wait=-1', 'wait=1.5', 'wait=x', 'await=9', 'wait=0, wait=9'];
   for (const prefer of waits) {
@@ -76,7 +76,7 @@ test('a wait that is not understood is no error and no wait', async () => {
   assertError(await readWaiting('task_none', 'wait=9'), 'not_found');
 });
 
-test('a key has 20 places for reads that wait; who disconnects leaves a free one', async () => {
+test('a key has 20 slots for reads that wait; a client that disconnects frees its slot', async () => {
   const by = await api.customer(10_000); // its key has sent nothing else
   const id = await make(by.accountId);
   const authorization = await by.authorization();
@@ -92,22 +92,22 @@ test('a key has 20 places for reads that wait; who disconnects leaves a free one
   };
   const reads = Array.from({ length: 21 }, wait);
   const first = await Promise.race(reads.map(({ applied }) => applied));
-  assert.equal(first, null, 'one finds no place');
+  assert.equal(first, null, 'one finds no slot');
   const staying = reads.filter(({ isOver }) => !isOver);
   assert.equal(staying.length, 20);
   const leaving = staying.pop();
   leaving?.client.abort();
   assert.equal(await leaving?.applied, 'gone');
   // The service may notice a little later that the client has gone. A read that has no response
-  // after a while has the place.
+  // after a while has the slot.
   let next = wait();
   let looks = 0;
-  const hasPlace = async () => {
+  const hasSlot = async () => {
     looks = next.isOver ? 0 : looks + 1;
     if (next.isOver) next = wait();
     return looks > 4;
   };
-  await until(hasPlace, (itHas) => itHas);
+  await until(hasSlot, (itHas) => itHas);
   const error = { code: 'provider_failed', message: 'It failed.' } as const;
   await moveOn(id, 'failed', { error });
   for (const { applied } of [...staying, next]) assert.equal(await applied, 'wait=30');

@@ -32,7 +32,7 @@ export const TaskParamsSchema = idInPath('TaskId', 'The id of a task of this acc
  * Admits requests whose path names a task, and reads the task in the same statement.
  * @param name of the prepared statement, unique in the program
  */
-export function namedTaskRead(gate: KeyGate, name: string) {
+export function admitAndReadTask(gate: KeyGate, name: string) {
   const idOf = ({ params: { id = '' } }: PublicRequest) => storable(id);
   const read = { ...TASK_OF_CALLER, argumentOf: idOf, isPipelined: true };
   const { admit, rowOf } = fusedRead<PublicColumns | { id: null }>(gate, name, read);
@@ -91,7 +91,7 @@ export const getTask = endpoint<GetTaskDeps>('GET /tasks/:id', {
     ...errorResponses(400, 401, 404, 429, 503),
   },
   serve: ({ gate, db, links, waiting }) => {
-    const { admit, taskOf } = namedTaskRead(gate, 'admit_task');
+    const { admit, taskOf } = admitAndReadTask(gate, 'admit_task');
     return {
       config: { admit },
       handler: async (request, reply) => {
@@ -116,9 +116,9 @@ async function waitForEnd(
   { request, reply, task, seconds }: Wait,
   { db, waiting }: Pick<GetTaskDeps, 'db' | 'waiting'>,
 ): Promise<PublicColumns> {
-  const apply = () => reply.header('preference-applied', `wait=${seconds}`);
+  const confirm = () => reply.header('preference-applied', `wait=${seconds}`);
   if (hasEnded(task)) {
-    apply();
+    confirm();
     return task;
   }
   const gone = new AbortController();
@@ -126,9 +126,10 @@ async function waitForEnd(
   const wait = { taskId: task.id, seconds, keyId: callerOf(request).keyId, signal: gone.signal };
   const outcome = await waiting.untilEnded(wait);
   if (outcome === undefined || outcome === 'gone') return task;
-  if (outcome !== 'stopped') apply();
-  const ended = typeof outcome === 'string' ? await readTogether(db, task.id) : outcome;
-  return ended ? publicColumns(ended) : task;
+  if (outcome !== 'stopped') confirm(); // a shutdown ended the wait early
+  const isEarly = outcome === 'timeout' || outcome === 'stopped';
+  const latest = isEarly ? await readTogether(db, task.id) : outcome;
+  return latest ? publicColumns(latest) : task;
 }
 
 /** Re-reads tasks after their waits; waits that end together share a query. */
@@ -184,7 +185,7 @@ export const getTaskLedger = endpoint<{ gate: KeyGate; db: Database }>('GET /tas
     ...errorResponses(400, 401, 404, 429, 503),
   },
   serve: ({ gate, db }) => {
-    const { admit, taskOf } = namedTaskRead(gate, 'admit_task_ledger');
+    const { admit, taskOf } = admitAndReadTask(gate, 'admit_task_ledger');
     return {
       config: { admit },
       handler: async (request) => {

@@ -105,7 +105,10 @@ const DESCRIPTIONS: Record<string, string> = {
   max: 'At most',
 };
 
-/** @param examples of one place in the response; a member that one of them lacks is optional */
+/**
+ * Derives a schema from the examples of one place in the response. A member that one of them lacks
+ * is optional.
+ */
 function schemaOf(examples: unknown[], name = ''): TSchema {
   const [example] = examples;
   const described = DESCRIPTIONS[name] === undefined ? {} : { description: DESCRIPTIONS[name] };

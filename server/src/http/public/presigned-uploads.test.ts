@@ -76,7 +76,7 @@ test('a file that was sent to the bucket by a link is measured at its first use'
   }
 });
 
-test('a link takes no other size, and what is no picture is refused as one from a URL', async () => {
+test('a link takes no other size or type, and a task refuses a file that is no picture', async () => {
   const { upload } = (await presigned()).body;
   assert.equal((await put(upload, picture.subarray(1))).status, 403);
   const typed = { ...upload.headers, 'content-type': 'text/html' };

@@ -62,12 +62,15 @@ export const PresignedUploadSchema = Type.Object(
 );
 
 /** The media types that ingest accepts. */
-const MEDIA_TYPES = ['image/jpeg', 'image/png', 'image/webp'].concat([
+const MEDIA_TYPES: string[] = [
+  'image/jpeg',
+  'image/png',
+  'image/webp',
   'video/mp4',
   'video/quicktime',
   'video/webm',
   'video/x-matroska',
-]);
+];
 
 export const PresignedUploadBodySchema = Type.Object(
   {

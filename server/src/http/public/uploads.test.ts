@@ -43,7 +43,7 @@ function withFrame(image_url: string) {
   return { mode: 'image-to-video', prompt: 'it begins to move', image_url };
 }
 
-test('an upload has an address that creates of both surfaces take, and nobody can read', async () => {
+test('an upload has a URL that creates of both surfaces accept, and that nobody can fetch', async () => {
   const { visitor, upload, create, quote } = await owner();
   const { status, body } = await upload(picture, { 'content-type': 'image/webp' });
   assert.equal(status, 201, JSON.stringify(body));
@@ -134,7 +134,7 @@ test('a use makes an upload of the API last a day, and one of the website seven'
   );
 });
 
-test('what is no usable file is refused, and nothing is kept', async () => {
+test('an unusable file is refused, and nothing of it is kept', async () => {
   const { visitor, upload } = await owner();
   const cases: [Buffer, Record<string, string>, string][] = [
     [Buffer.from('<!doctype html>'), {}, 'not_an_image'],
@@ -206,7 +206,7 @@ test('an upload is kept until the tasks that name it have copied it', async () =
   assert.equal((await remove(id)).status, 204);
 });
 
-test('the key and its window are checked before the body is read', async () => {
+test('the API key and its rate window are checked before the body is read', async () => {
   const begin = (authorization: string) => beginUpload(website.url + PATH, { authorization });
   const stranger = begin('Bearer fw_live_wrong');
   const [response] = await once(stranger, 'response');

@@ -38,7 +38,7 @@ export interface UploadEndpointDeps {
   publicUrl(): string;
 }
 
-function admittedOwner(gate: KeyGate, name: string) {
+function admitAndReadOwner(gate: KeyGate, name: string) {
   const read = { columns: 'a.email', joins: joinAccount('caller.account_id') };
   const { admit, rowOf } = fusedRead<{ email: string }>(gate, name, read);
   const ownerOf = (request: Parameters<typeof callerOf>[0]): UploadOwner => {
@@ -59,10 +59,10 @@ const receiveUpload = endpoint<UploadEndpointDeps>('POST /uploads', {
     ...UPLOAD_ERRORS,
   },
   serve: ({ gate, db, uploads, publicUrl }) => {
-    const { admit, ownerOf } = admittedOwner(gate, 'admit_upload');
+    const { admit, ownerOf } = admitAndReadOwner(gate, 'admit_upload');
     return {
       config: { admit, bodySeconds: UPLOAD_SECONDS },
-      validatorCompiler: () => () => true,
+      validatorCompiler: () => () => true, // the body is a stream, which its schema only describes
       handler: async (request, reply) => {
         const owner = ownerOf(request);
         const id = await uploads.receive(request, reply, owner);
@@ -112,7 +112,7 @@ export const createPresignedUpload = endpoint<
   },
   serve: (deps) => {
     const { gate, db, publicUrl } = deps;
-    const { admit, ownerOf } = admittedOwner(gate, 'admit_presigned_upload');
+    const { admit, ownerOf } = admitAndReadOwner(gate, 'admit_presigned_upload');
     return {
       config: { admit },
       preValidation: async ({ headers }) => requireJsonType(headers['content-type']),

@@ -14,7 +14,7 @@ const WEBHOOK = {
   description: Nullable('What its owner calls it'),
   events: Type.Array(Type.Enum([...EVENT_TYPES]), { description: 'The events that it gets' }),
   created_at: Time('When it was made'),
-  disabled_at: Time('Since when nothing is sent to it; null: it is enabled'),
+  disabled_at: Time('When deliveries to it stopped; null: it is enabled'),
   disabled_because: Nullable(
     'owner: it was disabled. gone: it responded 410. failing: every delivery failed for five days',
   ),
@@ -63,7 +63,7 @@ const DeliverySchema = Type.Object(
     data: Type.Unsafe<object | null>({
       type: ['object', 'null'],
       additionalProperties: true,
-      description: 'What the event says; null: it is about a task, which is read when it is sent',
+      description: 'What the event says; null: it is about a task, whose state each try reads anew',
     }),
     created_at: Time('When it happened'),
     state: Type.Enum(['waiting', 'delivered', 'failed', 'logged'], {

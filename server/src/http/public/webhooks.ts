@@ -51,14 +51,14 @@ interface Operation<Body extends TSchema, Query extends TSchema> {
   handle(deps: WebhookDeps, call: Call<Static<Body>, Static<Query>>): Promise<unknown>;
 }
 
-const NAMES: Record<string, { title: string; description: string }> = {
+const PARAMETERS: Record<string, { title: string; description: string }> = {
   id: { title: 'WebhookId', description: 'The id of an endpoint of this account' },
   eventId: { title: 'EventId', description: 'The event_id of a delivery' },
 };
 
 function paramsOf(name: RouteName): FastifySchema {
   const schemas = Array.from(name.matchAll(/:(\w+)/g), ([, parameter = '']) => {
-    return [parameter, Type.String({ maxLength: ID_CHARACTERS, ...NAMES[parameter] })];
+    return [parameter, Type.String({ maxLength: ID_CHARACTERS, ...PARAMETERS[parameter] })];
   });
   return schemas.length === 0 ? {} : { params: Type.Object(Object.fromEntries(schemas)) };
 }
@@ -85,9 +85,9 @@ function operation<Body extends TSchema = TSchema, Query extends TSchema = TSche
         const owner = { accountId, mode, by: `the API key ${keyId}` } as const;
         // Validated by the schemas.
         const { body, query } = request as { body: Static<Body>; query: Static<Query> };
-        const named = { id: storable(id), eventId: storable(eventId) };
+        const ids = { id: storable(id), eventId: storable(eventId) };
         reply.code(status);
-        return handle(deps, { owner, ...named, body, query, reply });
+        return handle(deps, { owner, ...ids, body, query, reply });
       },
     }),
   });

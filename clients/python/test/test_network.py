@@ -215,7 +215,7 @@ def test_https_to_a_server_that_speaks_http_is_named(
     open_face: Callable[..., Face], stub: Stub
 ) -> None:
     face = open_face(base_url=f"{stub.url.replace('http:', 'https:')}/api/v1", max_retries=0)
-    with pytest.raises(ConnectionError, match="speaks no TLS: try http://; nothing was sent"):
+    with pytest.raises(ConnectionError, match="doesn't speak TLS: try http://; nothing was sent"):
         face("credits.get")
 
 

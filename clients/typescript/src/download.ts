@@ -69,16 +69,17 @@ async function copy(source: Source, from: number, write: Write): Promise<void> {
     const start = at;
     const { call, response, first, bytes } = await openVideo(source, at);
     size ??= bytes;
-    let skipped = at - first;
-    if ((bytes ?? size) !== size || !(skipped >= 0)) {
+    let toSkip = at - first;
+    // NaN: a 206 without a usable Content-Range.
+    if ((bytes ?? size) !== size || toSkip < 0 || Number.isNaN(toSkip)) {
       await response.body?.cancel();
       throw downloadError(source, 'has changed: download it from its beginning');
     }
-    let isWriting = false;
+    let isWriting = false; // the target's own errors are not retried
     try {
       for await (const part of partsOf(response, timeoutMs)) {
-        const rest = part.subarray(skipped);
-        skipped -= part.length - rest.length;
+        const rest = part.subarray(toSkip);
+        toSkip -= part.length - rest.length;
         isWriting = true;
         await write(rest);
         isWriting = false;

@@ -6,8 +6,8 @@ import {
   type RequestOptions,
   type Settings,
   sendJson,
-  timed,
   type WithRequestId,
+  withDeadline,
 } from './request.ts';
 import { type GenerateRequest, Uploads } from './uploads.ts';
 import { type Video, Videos, type WaitOptions } from './videos.ts';
@@ -51,7 +51,7 @@ export class Framewright {
    * @throws TaskFailedError, ApiError, ConnectionError, WaitTimeoutError, AbortError
    */
   async generate(request: GenerateRequest, options: WaitOptions = {}): Promise<Video> {
-    const { onProgress, ...rest } = timed(options);
+    const { onProgress, ...rest } = withDeadline(options);
     const own = { ...rest, idempotencyKey: options.idempotencyKey ?? newKey() };
     const task = await this.videos.create(request, own);
     return this.videos.wait(task, { ...own, onProgress });

@@ -69,7 +69,7 @@ const MOST_SENT_KEYS = 1000;
 const timerMs = (ms: number) => Math.min(2 ** 31 - 1, Math.max(0, Math.ceil(ms)));
 
 /** Starts the deadline of a call that sends several requests. */
-export function timed<T extends Timed>(options: T): T {
+export function withDeadline<T extends Timed>(options: T): T {
   const { deadline, totalTimeoutMs: ms } = options;
   if (deadline || ms === undefined) return options;
   const signal = AbortSignal.timeout(timerMs(ms));
@@ -80,20 +80,20 @@ export function timed<T extends Timed>(options: T): T {
  * Sends a request, retrying after no response, a cut response, 429 and 5xx. `read` reads a
  * successful response; if it throws, the response counts as lost.
  *
- * Once a create may have reached the service, each error says `reserved` and `same_key`, unless a
- * response tells what became of it.
+ * Once a create may have reached the service, each error has `charged: 'reserved'` and
+ * `retry: 'same_key'`, unless a response tells what became of the create.
  */
 export async function send<T>(
   settings: Settings,
   given: Call,
   read: (response: Response) => Promise<T>,
 ): Promise<T> {
-  const call = { ...timed(given) };
-  const url = isOwn(call) ? settings.baseUrl + call.path : call.path;
+  const call = { ...withDeadline(given) };
+  const url = isApiCall(call) ? settings.baseUrl + call.path : call.path;
   const key = isCreate(call) ? call.idempotencyKey : undefined;
   const retries = Math.max(call.maxRetries ?? settings.maxRetries, call.leastRetries ?? 0);
   for (let tries = 0; ; tries++) {
-    const mayExist = key === undefined ? isPaid(call) : settings.sentKeys.has(key);
+    const mayExist = key === undefined ? isAboutTask(call) : settings.sentKeys.has(key);
     if (isOver(call)) throw overError(call, factsOf(call, mayExist));
     const outcome = await sendOnce(settings, { ...call, url, mayExist }, read);
     if (key) remember(settings, key, !('error' in outcome) || outcome.error.charged === 'reserved');
@@ -101,7 +101,7 @@ export async function send<T>(
     const { error, again } = outcome;
     const after = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) : 0;
     if (!again || tries >= retries || after > LONGEST_RETRY_AFTER_SECONDS) throw error;
-    if (error.charged === 'reserved') call.taskId = error.taskId;
+    if (error.charged === 'reserved') call.taskId = error.taskId; // later errors name it, too
     const pauseMs = Math.max(1000 * after, backoffMs(tries));
     settings.log(`${nameOf(call)}: again in ${(pauseMs / 1000).toFixed(1)} s`);
     await pause(pauseMs, call, error);
@@ -127,10 +127,10 @@ export function sendJson<T extends object>(
 /** A result with its request id (x-request-id), which is not enumerable. */
 export type WithRequestId<T> = T & { readonly requestId?: string | undefined };
 
-/** A response's JSON; an empty object for 204. @throws unless it is an object */
+/** A response's JSON; an empty object for 204. @throws if it is not an object */
 export async function readJson<T extends object>(response: Response): Promise<WithRequestId<T>> {
   const value: unknown = JSON.parse(response.status === 204 ? '{}' : await response.text());
-  if (!isObject(value)) throw new TypeError('no object');
+  if (!isObject(value)) throw new TypeError('not an object');
   return withRequestId(value as T, requestIdOf(response));
 }
 
@@ -149,7 +149,7 @@ export const backoffMs = (tries: number): number =>
 
 interface Try extends Call {
   url: string;
-  /** Whether an earlier create of this key or task may have reached the service. */
+  /** Whether an earlier create with this Idempotency-Key, or of this task, may have arrived. */
   mayExist: boolean;
 }
 
@@ -180,7 +180,7 @@ async function sendOnce<T>(
     if (response.status < 400) return { error: redirected(call, response), again: false };
     const error = errorOf(response, await response.text(), call);
     if (call.mayExist && !tellsWhatBecame(error, call)) Object.assign(error, CHARGED_PERHAPS);
-    const again = call.repeats === false ? response.status === 429 : isPassing(response.status);
+    const again = call.repeats === false ? response.status === 429 : isTransient(response.status);
     return { error, again };
   } catch (cause) {
     if (isOver(call)) return { error: overError(call, factsOf(call), cause), again: false };
@@ -204,19 +204,20 @@ function tellsWhatBecame({ status, details }: ApiError, call: Call): boolean {
   return isCreate(call) && isLookedUp && details.charged !== undefined;
 }
 
-const isPassing = (status: number) => status === 429 || status >= 500;
-const isOwn = ({ path }: Call) => path.startsWith('/');
+const isTransient = (status: number) => status === 429 || status >= 500;
+/** The other calls download a video by its link. */
+const isApiCall = ({ path }: Call) => path.startsWith('/');
 const isCreate = ({ method, idempotencyKey }: Call) =>
   method === 'POST' && idempotencyKey !== undefined;
-/** Whether the call is about a task, so that credits may be at stake. */
-const isPaid = ({ idempotencyKey, taskId }: Call) => (idempotencyKey ?? taskId) !== undefined;
-const nameOf = (call: Call) => `${call.method} ${isOwn(call) ? call.path : 'of the video'}`;
+/** Whether credits may be at stake, even if the call itself only reads. */
+const isAboutTask = ({ idempotencyKey, taskId }: Call) => (idempotencyKey ?? taskId) !== undefined;
+const nameOf = (call: Call) => `${call.method} ${isApiCall(call) ? call.path : 'of the video'}`;
 
 function initOf({ apiKey }: Settings, call: Call): RequestInit {
   const { method, body, idempotencyKey } = call;
   const headers = new Headers(call.headers);
   if (idempotencyKey && isCreate(call)) headers.set('idempotency-key', idempotencyKey);
-  if (!isOwn(call)) return { method, headers };
+  if (!isApiCall(call)) return { method, headers };
   headers.set('authorization', `Bearer ${apiKey}`);
   headers.set('user-agent', `framewright-typescript/${VERSION}`);
   const isJson = body !== undefined && !(body instanceof Blob);
@@ -226,7 +227,7 @@ function initOf({ apiKey }: Settings, call: Call): RequestInit {
   return { method, headers, redirect: 'manual', body: sent };
 }
 
-function factsOf(call: Call, mayExist = isPaid(call)): Facts {
+function factsOf(call: Call, mayExist = isAboutTask(call)): Facts {
   const { idempotencyKey, taskId } = call;
   return { ...CHARGED_PERHAPS, ...(!mayExist && { charged: 'no' }), idempotencyKey, taskId };
 }
@@ -238,7 +239,7 @@ export function lostResponse(call: Call, text = 'no response', cause?: unknown):
 
 function noResponse(call: Try, cause: unknown): ConnectionError {
   const { text, isUnsent } = reasonOf(cause);
-  const address = isOwn(call) ? call.url.slice(0, -call.path.length) : new URL(call.url).origin;
+  const address = isApiCall(call) ? call.url.slice(0, -call.path.length) : new URL(call.url).origin;
   if (!isUnsent) return lostResponse(call, `no response from ${address} (${text})`, cause);
   return unsent(call, 'no_response', `no connection to ${address} (${text})`, cause);
 }
@@ -255,7 +256,7 @@ function unsent(call: Try, code: ConnectionError['code'], text: string, cause?: 
   return new ConnectionError(message, { ...factsOf(call, call.mayExist), code }, cause);
 }
 
-/** Errors of runtimes other than Node, of TLS, and of URLs that fetch refuses. */
+/** Such errors of runtimes other than Node, of TLS, and of URLs that fetch refuses. */
 const UNSENT =
   /^ConnectionRefused|^FailedToOpenSocket|error \(Connect\)|CONNECT_TIMEOUT|CERT|^UNABLE|bad port/;
 
@@ -268,7 +269,7 @@ function reasonOf(error: unknown): { text: string; isUnsent: boolean } {
   if (inner instanceof Error) return reasonOf(inner);
   const isUnsent =
     ['connect', 'getaddrinfo'].includes(syscall) || UNSENT.test(code) || UNSENT.test(message);
-  if (NO_TLS.test(code)) return { text: 'the server speaks no TLS: try http://', isUnsent };
+  if (NO_TLS.test(code)) return { text: "the server doesn't speak TLS: try http://", isUnsent };
   return { text: message || code || String(error), isUnsent };
 }
 
@@ -277,7 +278,7 @@ function errorOf(response: Response, text: string, call: Call): ApiError {
   const { code, message, details = {} } = errorBodyOf(text);
   const facts = factsOf(call);
   const refused: Pick<Facts, 'charged' | 'retry'> = { charged: 'no', retry: 'never' };
-  const { charged, retry } = isPassing(status) ? facts : refused;
+  const { charged, retry } = isTransient(status) ? facts : refused;
   return apiErrorOf(message ?? `${nameOf(call)}: HTTP ${status}`, {
     code: code ?? 'unknown',
     status,

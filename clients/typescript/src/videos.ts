@@ -11,14 +11,14 @@ import {
   send,
   sendJson,
   type Timed,
-  timed,
   type WithRequestId,
+  withDeadline,
   withRequestId,
 } from './request.ts';
 import { type GenerateRequest, type Uploads, uploadMedia } from './uploads.ts';
 
 export interface CreateOptions extends CallOptions {
-  /** Under one key, a video is never made or charged twice. By default, a random key. */
+  /** With the same key, a video is never made or charged twice. By default, a random key. */
   idempotencyKey?: string | undefined;
 }
 
@@ -63,7 +63,7 @@ export class Videos {
     request: GenerateRequest,
     given: CreateOptions = {},
   ): Promise<WithRequestId<VideoTask>> {
-    const { idempotencyKey = newKey(), ...options } = timed(given);
+    const { idempotencyKey = newKey(), ...options } = withDeadline(given);
     let hasFiles = false;
     const body = await uploadMedia(request, (file) => {
       hasFiles = true;
@@ -72,22 +72,22 @@ export class Videos {
     const path = '/video/generations';
     const call = { ...options, method: 'POST', path, body, idempotencyKey };
     return sendJson<VideoTask>(this.#settings, call).catch((error) => {
-      throw hasFiles ? afterUploads(error) : error;
+      throw hasFiles ? withUploadAdvice(error) : error;
     });
   }
 
   /**
-   * Uploads a request's files and replaces them with their URLs. Store the result with a key of
-   * your own, to send both again after a crash.
+   * Uploads a request's files and replaces them with their URLs. Store the result with an
+   * Idempotency-Key of your own, to send both again after a crash.
    */
   prepare(request: GenerateRequest, given: CallOptions = {}): Promise<VideoRequest> {
-    const options = timed(given);
+    const options = withDeadline(given);
     return uploadMedia(request, (file) => this.#uploads.create(file, options));
   }
 
   /** Prices a request; nothing is created. */
   async quote(request: GenerateRequest, given: CallOptions = {}): Promise<WithRequestId<Quote>> {
-    const options = timed(given);
+    const options = withDeadline(given);
     const body = await this.prepare(request, options);
     return sendJson(this.#settings, { ...options, method: 'POST', path: '/video/quotes', body });
   }
@@ -101,7 +101,7 @@ export class Videos {
    * @throws TaskFailedError, WaitTimeoutError
    */
   async wait(task: string | VideoTask, given: WaitOptions = {}): Promise<Video> {
-    const { onProgress, ...options } = timed(given);
+    const { onProgress, ...options } = withDeadline(given);
     const id = typeof task === 'string' ? task : task.id;
     const call: Call = {
       ...options,
@@ -116,7 +116,7 @@ export class Videos {
       onProgress?.(now);
       if (now.status === 'completed') return this.#videoOf(now, options);
       if (now.status === 'failed') throw new TaskFailedError(now, options.idempotencyKey);
-      const { task: next, hasWaited } = await send(this.#settings, waiting(call), readWaited);
+      const { task: next, hasWaited } = await send(this.#settings, waitingRead(call), readWaited);
       if (next.status === 'processing' && !hasWaited) await pause(POLL_MS, call);
       now = next;
     }
@@ -145,7 +145,7 @@ export class Videos {
 
   /** Writes a completed task's video, as `Video.download` does. */
   download(id: string, target: Target, given: DownloadOptions = {}): Promise<void> {
-    const { from, ...options } = timed(given);
+    const { from, ...options } = withDeadline(given);
     return download({ settings: this.#settings, options, taskId: id }, target, from);
   }
 
@@ -162,7 +162,7 @@ export class Videos {
   }
 }
 
-function waiting(call: Call): Call {
+function waitingRead(call: Call): Call {
   const leftMs = (call.deadline?.atMs ?? Number.POSITIVE_INFINITY) - performance.now();
   const waitSeconds = Math.max(1, Math.min(WAIT_SECONDS, Math.ceil(leftMs / 1000)));
   return { ...call, waitSeconds, headers: { prefer: `wait=${waitSeconds}` } };
@@ -172,7 +172,7 @@ function waiting(call: Call): Call {
  * Adds advice to a conflict: each upload has a new URL, so the body differed. A new key would pay
  * for a second video.
  */
-function afterUploads(error: unknown): unknown {
+function withUploadAdvice(error: unknown): unknown {
   if (!(error instanceof ConflictError) || error.code !== 'idempotency_conflict') return error;
   const message = `${error.message} Upload files once, and send their url with this key.`;
   return Object.assign(error, { message, charged: 'reserved', retry: 'never' });

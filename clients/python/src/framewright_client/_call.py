@@ -335,7 +335,7 @@ def reason_of(error: Exception) -> str:
         return reason_of(inner)
     if isinstance(error, ssl.SSLError):  # its errno is a number of OpenSSL
         is_plain = error.reason in ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG")
-        return "the server speaks no TLS: try http://" if is_plain else str(error)
+        return "the server doesn't speak TLS: try http://" if is_plain else str(error)
     if isinstance(error, OSError) and error.errno and error.errno > 0:
         return os.strerror(error.errno)
     return str(error) or type(error).__name__

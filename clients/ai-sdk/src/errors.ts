@@ -15,7 +15,7 @@ export function factsOf(error: FramewrightError, key: string | undefined) {
 /**
  * Rethrows a client's error as an APICallError with its facts as `data`; an AbortError keeps its
  * class. Creates are not retryable: the client has already retried them, and the AI SDK would use
- * a new key and so pay again.
+ * a new Idempotency-Key, and so pay again.
  */
 export function rethrow(idempotencyKey: string | undefined, { isRead = false } = {}) {
   return (error: unknown): never => {
@@ -27,7 +27,7 @@ export function rethrow(idempotencyKey: string | undefined, { isRead = false } =
       message,
       url: data.taskId === null ? '/video/generations' : `/tasks/${data.taskId}`,
       requestBodyValues: {},
-      isRetryable: isRead && mayPass(error),
+      isRetryable: isRead && isTransient(error),
       data,
       cause: error,
       responseHeaders: headersOf(error),
@@ -36,7 +36,7 @@ export function rethrow(idempotencyKey: string | undefined, { isRead = false } =
   };
 }
 
-function mayPass(error: FramewrightError): boolean {
+function isTransient(error: FramewrightError): boolean {
   if (error instanceof ApiError) return error.status === 429 || error.status >= 500;
   return error instanceof ConnectionError;
 }

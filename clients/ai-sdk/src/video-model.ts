@@ -18,12 +18,12 @@ import { factsOf, rethrow } from './errors.ts';
 import { requestOf } from './request.ts';
 
 /**
- * A Framewright model. `doGenerate` does its own waiting, so that its errors name the task and the
- * key. `doStart` and `doStatus` serve `startVideo`, `getVideoStatus` and the option `poll`. The
+ * A Framewright model. `doGenerate` does its own waiting, so that its errors name the task and its
+ * Idempotency-Key. `doStart` and `doStatus` serve `startVideo`, `getVideoStatus` and the option `poll`. The
  * client retries; the AI SDK does not, since it can't know what is safe.
  */
 export function videoModel(modelId: Model, client: Framewright): VideoModel {
-  const running = openRunning();
+  const runWithKey = createKeyGuard();
   return {
     specificationVersion: 'v4',
     provider: 'framewright.video',
@@ -33,7 +33,7 @@ export function videoModel(modelId: Model, client: Framewright): VideoModel {
       const { request, totalTimeoutMs, warnings } = requestOf(modelId, options);
       const { abortSignal: signal } = options;
       const idempotencyKey = keyOf(options);
-      return running(idempotencyKey, warnings, async () => {
+      return runWithKey(idempotencyKey, warnings, async () => {
         const own = { idempotencyKey, signal, totalTimeoutMs };
         const task = await client.generate(request, own).catch(rethrow(idempotencyKey));
         const download = (target: Target) => task.download(target, { signal });
@@ -45,7 +45,7 @@ export function videoModel(modelId: Model, client: Framewright): VideoModel {
     async doStart(options) {
       const { request, warnings } = requestOf(modelId, options);
       const idempotencyKey = keyOf(options);
-      return running(idempotencyKey, warnings, async () => {
+      return runWithKey(idempotencyKey, warnings, async () => {
         const own = { idempotencyKey, signal: options.abortSignal };
         const task = await client.videos.create(request, own).catch(rethrow(idempotencyKey));
         const operation = { taskId: task.id, idempotencyKey };
@@ -65,8 +65,8 @@ const ONE_VIDEO =
   'Several videos have the same Idempotency-Key: they are one video, which is charged once. ' +
   'Give each its own key, by calls of their own.';
 
-/** Warns if a call's key is already in use: `n: 2` sends the caller's key twice. */
-function openRunning() {
+/** Warns if the Idempotency-Key of a call is already in use: `n: 2` sends the caller's key twice. */
+function createKeyGuard() {
   const keys = new Set<string>();
   return async <T>(key: string, warnings: SharedV4Warning[], work: () => Promise<T>) => {
     const isFirst = !keys.has(key);
@@ -80,7 +80,7 @@ function openRunning() {
   };
 }
 
-/** The caller's key, or a new one: the AI SDK makes one for `doStart`, none for `doGenerate`. */
+/** The caller's key, or a new one: the AI SDK makes one for `doStart`, but none for `doGenerate`. */
 function keyOf({ headers = {} }: CallOptions): string {
   const given = Object.entries(headers).find(([name]) => name.toLowerCase() === 'idempotency-key');
   return given?.[1] ?? `fw-${crypto.randomUUID()}`;

@@ -32,10 +32,11 @@ export async function openAllowed(folder: string | undefined, file: string): Pro
   const start = Buffer.from(await blob.slice(0, START_BYTES).arrayBuffer()).toString('latin1');
   const [, type] = MEDIA.find(([pattern]) => pattern.test(start)) ?? [];
   if (type !== undefined) return blob.slice(0, blob.size, type);
-  throw new RefusedInput(`"${file}" is no PNG, JPEG, WebP, MP4, MOV, WebM or MKV file.`);
+  throw new RefusedInput(`"${file}" is not a PNG, JPEG, WebP, MP4, MOV, WebM or MKV file.`);
 }
 
 function isBelow(folder: string, target: string): boolean {
-  const way = path.relative(folder, target);
-  return target !== '' && way !== '' && way.split(path.sep)[0] !== '..' && !path.isAbsolute(way);
+  const relative = path.relative(folder, target);
+  const isOutside = relative.split(path.sep)[0] === '..' || path.isAbsolute(relative);
+  return target !== '' && relative !== '' && !isOutside;
 }

@@ -46,7 +46,7 @@ export async function generate(
   const { videos } = session.client;
   if (most !== undefined) refuseAbove(most, await videos.quote(request, { signal }));
   const task = await videos.create(request, { idempotencyKey, signal });
-  const stopTelling = tellProgress(ctx);
+  const stopProgress = sendProgress(ctx);
   let newest = task;
   const onProgress = (read: VideoTask) => {
     newest = read;
@@ -63,7 +63,7 @@ export async function generate(
       return taskResult(newest, error.retryAfterSeconds);
     throw error;
   } finally {
-    stopTelling();
+    stopProgress();
   }
 }
 
@@ -102,19 +102,19 @@ export function addressesOnly(input: VideoRequest): GenerateRequest {
 }
 
 /** Sends progress, if the client asked for it, until the returned function is called. */
-function tellProgress({ mcpReq }: ServerContext): () => void {
+function sendProgress({ mcpReq }: ServerContext): () => void {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return () => {};
   const start = performance.now();
   let progress = 0;
-  const tell = () => {
+  const send = () => {
     const seconds = Math.round((performance.now() - start) / 1000);
     const message = `The video is being made, ${seconds} s so far.`;
     progress += 1;
     const params = { progressToken, progress, message };
     mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {}); // the client left
   };
-  tell();
-  const timer = setInterval(tell, PROGRESS_PAUSE_MS);
+  send();
+  const timer = setInterval(send, PROGRESS_PAUSE_MS);
   return () => clearInterval(timer);
 }

@@ -27,9 +27,17 @@ export function taskResult(task: VideoTask, waitSeconds?: number): CallToolResul
   if (status === 'failed') return failedTask(task);
   if (status === 'completed' && output) {
     const { video_url: uri } = output;
-    const told = result(`The video of ${id} is completed, for ${credits} credits: ${uri}`, task);
-    told.content.push({ type: 'resource_link', uri, name: `${id}.mp4`, mimeType: 'video/mp4' });
-    return told;
+    const completed = result(
+      `The video of ${id} is completed, for ${credits} credits: ${uri}`,
+      task,
+    );
+    completed.content.push({
+      type: 'resource_link',
+      uri,
+      name: `${id}.mp4`,
+      mimeType: 'video/mp4',
+    });
+    return completed;
   }
   const later = waitSeconds === undefined ? 'later' : `in ${waitSeconds} seconds`;
   return result(
@@ -50,21 +58,21 @@ function failedTask(task: VideoTask): CallToolResult {
 }
 
 /** Tells the model what a failed call means for the video and its credits. */
-export type Told = (error: FramewrightError, when: string) => string;
+export type Advice = (error: FramewrightError, when: string) => string;
 
 /** For tools that only read. */
-export const tellRead: Told = (error, when) => {
+export const adviceOnRead: Advice = (error, when) => {
   const isRefused = error instanceof ApiError && error.status < 500 && error.status !== 429;
   return isRefused ? 'Do not call again unchanged.' : `Call again${when}.`;
 };
 
 /** For tools that name a task: a failed read says nothing about its credits. */
-export const tellTask: Told = (error, when) =>
-  `${tellRead(error, when)} If generate_video started this video, it stays charged: ` +
+export const adviceOnTask: Advice = (error, when) =>
+  `${adviceOnRead(error, when)} If generate_video started this video, it stays charged: ` +
   'never start it again with another request_id.';
 
 /** For the tool that charges. */
-export const tellCharge: Told = ({ charged, retry, taskId }, when) => {
+export const adviceOnCharge: Advice = ({ charged, retry, taskId }, when) => {
   const task = taskId === undefined ? '' : ` (${taskId})`;
   const charges = {
     no: 'Charged: nothing by this call.',
@@ -79,8 +87,8 @@ export const tellCharge: Told = ({ charged, retry, taskId }, when) => {
   return `${charges[charged]} ${next[retry]}`;
 };
 
-/** A failed call as an error result; faults of this program are thrown. */
-export function errorResult(error: unknown, tell: Told): CallToolResult {
+/** Turns a failed call into an error result; bugs of this program are rethrown. */
+export function errorResult(error: unknown, advise: Advice): CallToolResult {
   if (error instanceof RefusedInput) return failedResult(error.message, error.data);
   if (!(error instanceof FramewrightError)) throw error;
   const { code, charged, retry, taskId, idempotencyKey } = error;
@@ -89,7 +97,7 @@ export function errorResult(error: unknown, tell: Told): CallToolResult {
   const when = retryAfterSeconds === undefined ? '' : ` in ${retryAfterSeconds} seconds`;
   const price = details?.required_credits;
   const costs = price === undefined ? '' : ` It costs ${price} credits.`;
-  return failedResult(`${message}${costs} ${tell(error, when)}`, {
+  return failedResult(`${message}${costs} ${advise(error, when)}`, {
     code,
     message,
     charged,

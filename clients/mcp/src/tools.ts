@@ -9,13 +9,13 @@ import {
 import { openAllowed } from './files.ts';
 import { addressesOnly, type GenerateInput, generate, type Session } from './generate.ts';
 import {
+  type Advice,
+  adviceOnCharge,
+  adviceOnRead,
+  adviceOnTask,
   errorResult,
   result,
-  type Told,
   taskResult,
-  tellCharge,
-  tellRead,
-  tellTask,
 } from './results.ts';
 import { type ResultName, resultSchema, SCHEMAS } from './schemas.ts';
 
@@ -27,21 +27,21 @@ interface Tool<Input> {
   data: ResultName;
   annotations: ToolAnnotations;
   /** What an error means for credits and retries. */
-  tell?: Told;
+  advise?: Advice;
   needsFiles?: true;
   run(session: Session, input: Input, ctx: ServerContext): Promise<CallToolResult>;
 }
 
 /** Makes a tool ready to register. API errors become error results. */
 function tool<Input extends object>(given: Tool<Input>) {
-  const { name, schema, data, run, needsFiles, tell = tellRead, ...shown } = given;
+  const { name, schema, data, run, needsFiles, advise = adviceOnRead, ...shown } = given;
   const inputSchema = fromJsonSchema<Input>(schema);
   const config = { ...shown, inputSchema, outputSchema: fromJsonSchema(resultSchema(data)) };
   return {
     register(server: McpServer, session: Session): void {
       if (needsFiles && !session.files) return;
       server.registerTool(name, config, (input, ctx) =>
-        run(session, input, ctx).catch((error) => errorResult(error, tell)),
+        run(session, input, ctx).catch((error) => errorResult(error, advise)),
       );
     },
   };
@@ -66,7 +66,7 @@ const TOOLS = [
       'refunded.',
     schema: SCHEMAS.generate,
     data: 'VideoTask',
-    tell: tellCharge,
+    advise: adviceOnCharge,
     annotations: { destructiveHint: false, idempotentHint: true, openWorldHint: true },
     run: generate,
   }),
@@ -77,7 +77,7 @@ const TOOLS = [
       'The state of a video, and a fresh link to it when it is completed. Costs nothing.',
     schema: SCHEMAS.task,
     data: 'VideoTask',
-    tell: tellTask,
+    advise: adviceOnTask,
     annotations: READS,
     run: async ({ client }, { task_id }, { mcpReq: { signal } }) =>
       taskResult(await client.videos.get(task_id, { signal })),
@@ -135,7 +135,7 @@ const TOOLS = [
       'makes may go on: the result says so.',
     schema: SCHEMAS.task,
     data: 'CancelResult',
-    tell: tellTask,
+    advise: adviceOnTask,
     annotations: { destructiveHint: true, idempotentHint: true, openWorldHint: false },
     run: async ({ client }, { task_id }, { mcpReq: { signal } }) => {
       const { cancel, refusal, task } = await client.videos.cancel(task_id, { signal });

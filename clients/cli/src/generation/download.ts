@@ -20,10 +20,11 @@ export async function downloadTo(
   const total = await lengthOf(client, taskId);
   const file = await open(part, sizeOf(part) === undefined ? 'wx' : 'r+');
   try {
-    const has = sizeOf(part) ?? 0;
-    if (total !== undefined && has > total) await file.truncate(0);
+    const received = sizeOf(part) ?? 0;
+    const isTooLong = total !== undefined && received > total;
+    if (isTooLong) await file.truncate(0);
     // The last byte is read again: an empty range would be an error.
-    const from = total !== undefined && has > total ? 0 : Math.max(0, has - 1);
+    const from = isTooLong ? 0 : Math.max(0, received - 1);
     const show = (at: number) => screen.progress(`downloading ${bar(at, total ?? at)}`);
     await client.videos.download(taskId, streamTo(file, from, show), { from });
     requireLength(part, total);
@@ -42,9 +43,9 @@ export async function downloadTo(
 }
 
 function requireLength(part: string, total: number | undefined): void {
-  const has = sizeOf(part);
-  if (total === undefined || has === total) return;
-  const message = `The video has ${total} bytes, but ${has} arrived.`;
+  const received = sizeOf(part);
+  if (total === undefined || received === total) return;
+  const message = `Expected ${total} bytes, received ${received}.`;
   throw new Failure('unfinished', message, { next: 'fw resume downloads the rest.' });
 }
 

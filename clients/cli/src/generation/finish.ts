@@ -44,7 +44,7 @@ export async function finish(entry: Entry, work: Work): Promise<Finished> {
     onInterrupt(`The video is ${output}.`);
     return { task, output };
   } catch (error) {
-    throw settle(entry, error, work);
+    throw forgetOrKeep(entry, error, work);
   } finally {
     work.screen.progress(null);
   }
@@ -80,7 +80,7 @@ async function waitFor(taskId: string, entry: Entry, { client, screen }: Work) {
 
 /**
  * Errors that come after the look-up of the Idempotency-Key, so that they also cover earlier tries.
- * A 401 says nothing about those.
+ * A 401 says nothing about earlier tries.
  */
 const AFTER_KEY_LOOKUP = [
   'invalid_request',
@@ -89,8 +89,8 @@ const AFTER_KEY_LOOKUP = [
   'service_busy',
 ];
 
-/** Forgets an entry that failed or was refused for good; for others, says how to resume. */
-function settle(entry: Entry, error: unknown, { isResumed }: Work): Failure {
+/** Forgets an entry that failed or was refused for good; a kept entry's error says how to resume. */
+function forgetOrKeep(entry: Entry, error: unknown, { isResumed }: Work): Failure {
   const failure = asFailure(error);
   const { code = '', charged } = failure.advice;
   const isCreate = entry.taskId === null;
@@ -99,8 +99,8 @@ function settle(entry: Entry, error: unknown, { isResumed }: Work): Failure {
     failure.kind === 'failed' ||
     code === 'output_deleted' ||
     (isCreate && isAfterKeyLookup && charged !== 'reserved');
-  const isUseless = entry.body === null && !['unavailable', 'key'].includes(failure.kind);
-  if (isOver || isUseless) {
+  const cannotBePrepared = entry.body === null && !['unavailable', 'key'].includes(failure.kind);
+  if (isOver || cannotBePrepared) {
     if (entry.taskId !== null && entry.output !== null)
       rmSync(partOf(entry.output, entry.taskId), { force: true });
     forget(entry);
@@ -110,8 +110,9 @@ function settle(entry: Entry, error: unknown, { isResumed }: Work): Failure {
   const next = `${before}fw resume goes on without paying again.`;
   const { taskId = entry.taskId ?? undefined, idempotencyKey = entry.idempotencyKey } =
     failure.advice;
+  // `no` is about this try; an earlier process may have sent the create.
   const isInDoubt = isResumed && !isAfterKeyLookup && charged === 'no';
-  const perhaps = isInDoubt ? ({ charged: 'reserved', retry: 'same_key' } as const) : {};
-  const advice = { ...failure.advice, ...perhaps, taskId, idempotencyKey, next };
+  const chargedPerhaps = isInDoubt ? ({ charged: 'reserved', retry: 'same_key' } as const) : {};
+  const advice = { ...failure.advice, ...chargedPerhaps, taskId, idempotencyKey, next };
   return new Failure(failure.kind, failure.message, advice, failure);
 }

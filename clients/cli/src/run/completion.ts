@@ -17,7 +17,7 @@ const SCRIPTS: Record<string, (commands: Commands) => string> = { bash, zsh, fis
 const optionsOf = ({ options }: Command) => Object.entries({ ...options, ...COMMON });
 type Commands = readonly Command[];
 
-/** Completes an option's value from its allowed values, or with files (`-o default`). */
+/** Completes an option's value from its allowed values; without a completion, bash offers files. */
 function bashValues(commands: Commands): string {
   const known = new Map(commands.flatMap(optionsOf));
   const lines = [...known].flatMap(([name, { values, isFile, short }]) => {

@@ -72,8 +72,9 @@ function requireNew(entry: Entry): void {
     const isSame = isDeepStrictEqual(wishOf(other), wishOf(entry));
     const sharesFile = other.output !== null && other.output === entry.output;
     if (!isSame && !sharesFile) continue;
-    const isOrphaned = takeEntry(other.idempotencyKey);
-    if (isSame && !isOrphaned && !sharesFile) continue;
+    const isAbandoned = takeEntry(other.idempotencyKey);
+    // Another `fw` is making the same at this moment: somebody wants two.
+    if (isSame && !isAbandoned && !sharesFile) continue;
     const message = isSame
       ? 'The same generation is unfinished.'
       : `Another unfinished generation writes to ${entry.output}.`;

@@ -19,7 +19,7 @@ import { clientOf } from '../state/login.ts';
 import { onInterrupt } from '../terminal/interrupt.ts';
 import { printable, type Screen, styled } from '../terminal/screen.ts';
 
-/** A key may send 30 requests a minute. Polls use 12; each event about a task uses one more. */
+/** An API key may send 30 requests a minute. Polls use 12; each event about a task uses one more. */
 const POLL_MS = 5_000;
 const FORWARD_MS = 15_000;
 const PAGE = 100;
@@ -153,8 +153,8 @@ async function relay(event: WebhookDelivery, { client, endpoint, secret, forward
       return String(response.status);
     })
     .catch(() => 'no response');
-  const isTaken = /^2/.test(outcome);
-  const status = styled(isTaken ? 'green' : 'red', outcome);
+  const isDelivered = /^2/.test(outcome);
+  const status = styled(isDelivered ? 'green' : 'red', outcome);
   const text = [type, taskId ?? '', id, status].map((word) => word && printable(word)).join('\t');
   screen.result({ event_id: id, type, task_id: taskId, outcome }, text);
 }

@@ -17,7 +17,7 @@ export async function login({ screen, text }: Call): Promise<void> {
   const given = text('base-url');
   const baseUrl = given === undefined ? usualBaseUrl() : baseUrlOf(given);
   const page = new URL('/keys', baseUrl).href;
-  if (isReadable(baseUrl)) {
+  if (isUnencrypted(baseUrl)) {
     screen.note('This address is not encrypted: everybody on the way can read your API key.');
   }
   screen.note(`API keys are made at ${page}. Enter alone opens this page.`);
@@ -45,7 +45,7 @@ async function askForKey(page: string): Promise<string> {
   }
 }
 
-function isReadable(baseUrl: string): boolean {
+function isUnencrypted(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl);
   return protocol === 'http:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
 }

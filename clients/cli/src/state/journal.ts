@@ -36,7 +36,8 @@ const TOUCH_MS = 10_000;
 /** An older lock's process is dead or suspended, even if another process has its pid now. */
 const STALE_MS = 60_000;
 
-const held: string[] = [];
+/** The lock files of this process. */
+const locks: string[] = [];
 
 const folder = () => path.join(stateFolder(), 'generations');
 const fileOf = (idempotencyKey: string) => path.join(folder(), `${idempotencyKey}.json`);
@@ -79,21 +80,21 @@ export function listEntries(): Entry[] {
 export function takeEntry(idempotencyKey: string): boolean {
   const file = path.join(stateFolder(), 'locks', idempotencyKey);
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-  if (isHeld(file)) return false;
+  if (isLocked(file)) return false;
   rmSync(file, { force: true });
   try {
     writeFileSync(file, String(process.pid), { flag: 'wx', mode: 0o600 });
   } catch {
     return false;
   }
-  if (held.push(file) === 1) keepHeld();
+  if (locks.push(file) === 1) keepLocks();
   return true;
 }
 
-function keepHeld(): void {
-  setInterval(() => held.forEach(touch), TOUCH_MS).unref();
+function keepLocks(): void {
+  setInterval(() => locks.forEach(touch), TOUCH_MS).unref();
   process.once('exit', () => {
-    for (const file of held) rmSync(file, { force: true });
+    for (const file of locks) rmSync(file, { force: true });
   });
 }
 
@@ -104,7 +105,7 @@ function touch(file: string): void {
   } catch {} // another process took it while this one was suspended
 }
 
-function isHeld(file: string): boolean {
+function isLocked(file: string): boolean {
   try {
     const isFresh = Date.now() - statSync(file).mtimeMs < STALE_MS;
     return isFresh && process.kill(Number(readFileSync(file, 'utf8')), 0);

@@ -32,11 +32,7 @@ export async function listenForClients(
   const shares =
     shareBytes === undefined ? undefined : openShares({ ...parts, dailyBytes: shareBytes });
   closers.push(async () => shares?.stop());
-  const upkeep = new AbortController(); // also ends when the port is taken
-  closers.push(async () => {
-    upkeep.abort();
-    await measurer.close();
-  });
+  closers.push(() => measurer.close());
   const draining = new AbortController();
   const folder = await builtPages(log);
   const served = {

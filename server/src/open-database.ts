@@ -15,6 +15,7 @@ export interface OpenedDatabase {
   /** Postgres itself, for sessions such as LISTEN. Equals `url` without a pooler. */
   directUrl: string;
   db: Database;
+  /** Whether this start made the embedded database. */
   created: boolean;
   /** Resolves with the cause of an unexpected exit of the embedded server. */
   exited: Promise<string>;
@@ -23,8 +24,9 @@ export interface OpenedDatabase {
 
 interface OpenOptions {
   log: Log;
-  /** Otherwise an older schema is refused. A new embedded database is always migrated. */
+  /** false: an older schema is refused. A new embedded database is always migrated. */
   migrates: boolean;
+  /** Refuses to create an embedded database. */
   mustExist?: boolean;
   report?: (text: string) => void;
   /** See {@link openDatabase}; the default suits an operator command. */
@@ -57,7 +59,7 @@ export async function openConfiguredDatabase(
     } else {
       await checkSchema(directUrl);
     }
-    // Operator commands use other timeouts than the pooler's sessions.
+    // Operator commands go past the pooler, whose sessions have the timeouts of the service.
     const isPooled = databaseDirectUrl !== undefined && pool !== COMMAND_POOL;
     const through = isPooled ? { url, pooler: poolerStatements } : { url: directUrl };
     const db = openDatabase({ ...through, ...pool, log });

@@ -89,14 +89,14 @@ async function openShared(config: Config, opened: Opened, closers: Closers) {
   });
   every(MEASURE_SECONDS, 'measuring the disk', space.refresh);
   const { dnsServers, clientHosts, webhookHosts, providerHosts } = config;
-  const open = (hosts: HostRules) => {
+  const openFetch = (hosts: HostRules) => {
     const guardedFetch = createGuardedFetch({ ...opened.guardedFetch, dnsServers, ...hosts });
     closers.push(() => guardedFetch.close());
     return guardedFetch;
   };
   // Aborts a download once the disk is too full for its use.
   const fetchFrom = (hosts: HostRules, use: SpaceUse): GuardedFetch => {
-    const guardedFetch = open(hosts);
+    const guardedFetch = openFetch(hosts);
     const download: GuardedFetch['download'] = async (url, options) =>
       space.whileFree(use, await guardedFetch.download(url, options));
     return { ...guardedFetch, download };
@@ -106,8 +106,8 @@ async function openShared(config: Config, opened: Opened, closers: Closers) {
     inputFetch: fetchFrom(clientHosts, 'input'),
     /** For providers' results. */
     resultFetch: fetchFrom(providerHosts, 'output'),
-    /** For customers' webhooks. */
-    webhookPost: open(webhookHosts),
+    /** For customers' webhooks, and for the operator's moderation service. */
+    webhookPost: openFetch(webhookHosts),
   };
   const now = await followDatabaseClock({ db, log, signal });
   const { modelsFile } = config;

@@ -75,7 +75,7 @@ async function startRoles(
   const parts = await openParts(config, given, closers);
   const worker = roles.has('worker') ? buildWorker(config, parts, closers) : undefined;
   const url = roles.has('api') ? await listenForClients(config, parts, closers) : undefined;
-  publicUrl ||= url ?? '';
+  publicUrl ||= url ?? ''; // with PORT=0, only known now
   closers.push(async () => {
     isStarted = false;
     await worker?.stopClaiming();

@@ -13,7 +13,7 @@ import { openLinks } from './storage/links.ts';
 import { openStorage } from './storage/open-storage.ts';
 import type { Storage } from './storage/storage.ts';
 
-/** What the set-up is checked by. All is opened anew, as a start would. */
+/** What the checks of the set-up need. Everything is opened anew, as at a start. */
 export async function openSetUp(
   config: Config,
   db: Database,
@@ -56,7 +56,7 @@ export async function openSetUp(
           ...config.providerHosts,
         }),
         submitTimeoutSeconds: config.submitTimeoutSeconds,
-        breaker: { observe: async () => {} },
+        breaker: { observe: async () => {} }, // a check must not close a connection
       }),
     signing: contentCredentials && { given: contentCredentials.certificate },
   };

@@ -8,7 +8,7 @@ import { startBillingJobs } from './billing/sweep.ts';
 import type { Config } from './config/config.ts';
 import type { Transaction } from './database/database.ts';
 import { fewConnections } from './database/few-connections.ts';
-import { rememberMark } from './database/lineage.ts';
+import { followDatabaseMark } from './database/lineage.ts';
 import { startInterval } from './kernel/interval.ts';
 import { bringDueUpToDate } from './ledger/lots.ts';
 import { sendDueMails, wakeMails } from './mail/outbox.ts';
@@ -34,14 +34,14 @@ import { openJobTimes } from './worker/job-times.ts';
 import { createSteps, instrumentedSteps, providerFor } from './worker/steps.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 
-/** Repairs for other folders' rows after the clock was set back. */
+/** Repairs the rows of other rooms than worker/ after the clock was set back. */
 async function forgetFuture(tx: Transaction): Promise<void> {
   await forgetFutureRequests(tx);
   await wakeDeliveries(tx);
   await wakeMails(tx);
 }
 
-/** Periodic jobs start on the same ticks: each would open a connection and keep it for nothing. */
+/** Periodic jobs start on the same ticks. Without a limit each would open a connection of its own. */
 const UPKEEP_CONNECTIONS = 3;
 
 /** The task worker, the providers and the periodic jobs, which the closers stop. */
@@ -56,11 +56,10 @@ export function buildWorker(
   const jobTimes = openJobTimes(upkeepDb);
   const measurer = createMeasurer({ scratch });
   const outputMeasurer = createMeasurer({ scratch, concurrency: 2 });
-  const { moderation: settings } = config;
-  const deps = { ...config, ...parts, outbound: parts.webhookPost, ...settings };
+  const deps = { ...config, ...parts, reviewSeconds: config.moderation.reviewSeconds };
   const steps = createSteps({
     ...deps,
-    moderation: createModeration(settings, deps),
+    moderation: createModeration(config.moderation, { ...deps, outbound: parts.webhookPost }),
     guardedFetch: parts.inputFetch,
     measurer,
     jobTimes,
@@ -78,8 +77,8 @@ export function buildWorker(
     steps: instrumentedSteps(steps),
     onMoved: parts.waiting.tell,
   });
-  const started: Array<(seconds: number) => Promise<unknown>> = [(seconds) => worker.stop(seconds)];
-  closers.push(() => Promise.all(started.map((stop) => stop(config.shutdownSeconds))));
+  const stops: Array<(seconds: number) => Promise<unknown>> = [(seconds) => worker.stop(seconds)];
+  closers.push(() => Promise.all(stops.map((stop) => stop(config.shutdownSeconds))));
   const upkeep = new AbortController();
   const { signal } = upkeep;
   closers.push(async () => {
@@ -90,12 +89,12 @@ export function buildWorker(
     stopClaiming: () => worker.stopClaiming(),
     async start() {
       await scratch.maintain();
-      const compareMark = rememberMark({ ...config, db: upkeepDb, log, hasTasks });
-      await compareMark();
+      const checkMark = followDatabaseMark({ ...config, db: upkeepDb, log, hasTasks });
+      await checkMark();
       for (const provider of providers.values()) provider.start?.();
       await worker.start();
       const jobs = periodicJobs(config, { ...parts, db: upkeepDb }, signal);
-      jobs.push(['database mark', 5, compareMark]);
+      jobs.push(['database mark', 5, checkMark]);
       jobs.push(['times of jobs', 10, () => jobTimes.exchange()]);
       for (const [name, seconds, work] of jobs) startInterval(seconds, { name, log, signal }, work);
       const { billing, publicUrl } = parts;
@@ -114,7 +113,7 @@ export function buildWorker(
         signal,
       );
       claimDeliveries = webhooks.claim;
-      started.push(webhooks.settle);
+      stops.push(webhooks.settle);
     },
   };
 }

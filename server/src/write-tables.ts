@@ -88,7 +88,7 @@ function metricsTables(): string {
 }
 
 /** The commands that the console lacks, by the reason. */
-async function withoutConsole(): Promise<string> {
+async function commandsWithoutConsole(): Promise<string> {
   const verbs = (await verbsOfAllNouns()).flatMap((nouns) => Object.entries(nouns));
   const reasons = Map.groupBy(verbs, ([, { notOnConsole }]) => notOnConsole);
   const lines = [...reasons].flatMap(([reason, without]) => {
@@ -105,7 +105,7 @@ const TABLES: Record<string, Record<string, () => string | Promise<string>>> = {
     'reference prices': () => prices('referenced'),
   },
   'operators/metrics.md': { metrics: metricsTables },
-  'operators/commands.md': { exceptions: withoutConsole },
+  'operators/commands.md': { exceptions: commandsWithoutConsole },
   'customers/limits.md': { limits: () => table(['What', 'Limit'], limitRows()) },
   ...Object.fromEntries(
     FIELD_TABLES.map(({ name, fields }) => {

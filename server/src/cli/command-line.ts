@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { Refusal, UsageError } from '../kernel/errors.ts';
 import { createLog } from '../kernel/log.ts';
 import type { Action } from '../operator/actions.ts';
-import { optional, readInput, text, whole } from '../operator/verb/fields.ts';
+import { type Field, optional, readInput, text, whole } from '../operator/verb/fields.ts';
 import type { ListPage, Verb, VerbDeps } from '../operator/verb/verb.ts';
 import { NOUNS, verbsOf } from '../operator/verbs/list.ts';
 import { optionOf, usageOf } from './help.ts';
@@ -30,7 +30,7 @@ export interface ParsedCommandLine {
 export async function parseCommandLine(args: string[]): Promise<ParsedCommandLine> {
   const [name, verb] = await findVerb(args);
   const { positional, options } = parseArguments(name, verb, args.slice(name.split(' ').length));
-  return worded(verb, async () => {
+  return withOptionNames(verb, async () => {
     const { json, reason, by, limit, after, ...given } = options;
     const action = readAction(verb, name, { by, reason });
     const page = readInput(PAGE, { limit, after });
@@ -41,24 +41,27 @@ export async function parseCommandLine(args: string[]): Promise<ParsedCommandLin
       verb,
       page,
       json: json === true,
-      run: (deps) => worded(verb, () => work({ ...deps, log, page }, action)),
+      run: (deps) => withOptionNames(verb, () => work({ ...deps, log, page }, action)),
     };
   });
 }
 
 const DEFAULT_ROWS = 100;
-const limit = whole('How many rows to print.', { min: 1, max: 1000 });
 const PAGE = {
-  limit: {
-    ...limit,
-    isOptional: true,
-    read: (given = DEFAULT_ROWS, refuse) => limit.read(given, refuse),
-  } as typeof limit,
+  limit: withDefault(whole('How many rows to print.', { min: 1, max: 1000 }), DEFAULT_ROWS),
   after: optional(text('The cursor of the last row of the previous page.')),
 };
 
-/** Replaces field names in an error with this command line's options. */
-async function worded<Result>(verb: Verb, work: () => Promise<Result>): Promise<Result> {
+function withDefault<Value>(field: Field<Value>, value: Value): Field<Value> {
+  return {
+    ...field,
+    isOptional: true,
+    read: (given = value, refuse) => field.read(given, refuse),
+  };
+}
+
+/** Does the work. A Refusal of a field becomes a UsageError that names the field's option. */
+async function withOptionNames<Result>(verb: Verb, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
@@ -118,7 +121,7 @@ function parseArguments(name: string, verb: Verb, args: string[]) {
   };
 }
 
-/** The bytes of a file in base64. `none` is no file. */
+/** The bytes of a file in base64. `none` is passed on: it removes the file. */
 function bytesOf(option: string, file: unknown): unknown {
   if (typeof file !== 'string' || file === 'none') return file;
   try {
@@ -136,16 +139,17 @@ function parseStrictly(
   usage: string,
   { args, options }: { args: string[]; options: Record<string, ReturnType<typeof typeOf>> },
 ) {
-  // parseArgs takes a negative number for an option, unless it follows "--".
+  // parseArgs mistakes a negative number for an option, unless it follows "--".
   const isNegative = (arg: string) => /^-\d+$/.test(arg);
-  const sorted = [...args.filter((arg) => !isNegative(arg)), '--', ...args.filter(isNegative)];
+  const reordered = [...args.filter((arg) => !isNegative(arg)), '--', ...args.filter(isNegative)];
   try {
-    return parseArgs({ args: sorted, options, allowPositionals: true, strict: true });
+    return parseArgs({ args: reordered, options, allowPositionals: true, strict: true });
   } catch (error) {
     throw new UsageError(`${reasonOf(error)}. Usage: npx --no-install framewright ${usage}`);
   }
 }
 
+/** The first sentence of an error, with plainer words for an option without its value. */
 function reasonOf(error: unknown): string {
   const [sentence = ''] = (error instanceof Error ? error.message : String(error)).split(/\.\s/);
   const [, option] =
@@ -161,7 +165,7 @@ function readAction(
 ): Action {
   const why = oneLine('reason', reason);
   if (verb.reason === 'required' && why === undefined) {
-    throw new UsageError(`--reason is required: ${name} records why, for actions list`);
+    throw new UsageError(`--reason is required: ${name} is recorded with it, see actions list`);
   }
   return { command: name, actor: oneLine('by', by) ?? userAndHost(), reason: why ?? null };
 }

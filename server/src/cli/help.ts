@@ -17,7 +17,7 @@ export function usageOf(name: string, { positional = [], fields, oneOf, reason }
       const given = givenAs(field, facts);
       return [facts.isOptional ? `[${given}]` : given];
     }
-    if (field !== oneOf.fields[0]) return [];
+    if (field !== oneOf.fields[0]) return []; // the first one's place lists all alternatives
     const all = oneOf.fields.flatMap((option) => {
       const known = fields[option];
       return known ? [givenAs(option, known)] : [];

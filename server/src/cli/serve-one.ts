@@ -16,15 +16,15 @@ async function serveOne(processName: string): Promise<number> {
     },
     {
       log,
-      stop: stopRequest(log, true),
+      stop: stopRequest(log, { isChild: true }),
       processName,
-      started: async (_opened, url) => void process.send?.({ started: url ?? '' }),
+      onStarted: async (_opened, url) => void process.send?.({ started: url ?? '' }),
     },
   );
 }
 
 try {
-  // The channel to the supervisor would keep this process alive.
+  // Without an exit, the channel to the supervisor would keep this process alive.
   process.exit(await serveOne(process.argv[2] ?? ''));
 } catch (error) {
   process.exit(printFailure(error));

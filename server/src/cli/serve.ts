@@ -21,7 +21,7 @@ export interface ProcessOptions {
   stop: StopRequest;
   /** Set if the start has several processes; the supervisor has migrated the database. */
   processName?: string;
-  started(opened: OpenedDatabase, url: string | undefined): Promise<void>;
+  onStarted(opened: OpenedDatabase, url: string | undefined): Promise<void>;
 }
 
 /** Runs the service until it is asked to stop. @returns the exit code */
@@ -33,7 +33,7 @@ export async function serve(config: Config): Promise<number> {
   return runRoles(config, {
     log,
     stop,
-    started: async ({ db }, url) => {
+    onStarted: async ({ db }, url) => {
       await warnOfConnections(config, { db, log });
       if (url !== undefined) await welcome(config, db, url);
     },
@@ -55,7 +55,7 @@ export async function runRoles(config: Config, options: ProcessOptions): Promise
     const service = await startService(config, opened, log, {}, processName);
     stop.markStarted();
     try {
-      await options.started(opened, service.url);
+      await options.onStarted(opened, service.url);
       const code = await stop.requested;
       log.info('shutting down: finishing the steps under way');
       return code;

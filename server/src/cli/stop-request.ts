@@ -16,9 +16,10 @@ const START_SECONDS = 3;
 
 /**
  * The first signal drains and shuts down; another one more than a second later exits at once. A
- * child process ignores it: terminals, service managers and the supervisor may each send one.
+ * child process ignores further signals: terminals, service managers and the supervisor may each
+ * send one.
  */
-export function stopRequest(log: Log, isChild = false): StopRequest {
+export function stopRequest(log: Log, { isChild = false } = {}): StopRequest {
   const { promise, resolve } = Promise.withResolvers<number>();
   let askedAt: number | undefined;
   let hasStarted = false;

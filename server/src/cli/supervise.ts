@@ -71,63 +71,67 @@ async function runMembers(
 ): Promise<number> {
   const { config, log, stop, db, signal } = deps;
   const [first, ...others] = members;
-  const kept: Promise<void>[] = [];
-  const firstStart = Promise.withResolvers<string>();
-  if (first) kept.push(keep(first, deps, firstStart.resolve));
-  const begin = async () => {
-    const url = await firstStart.promise;
+  const running: Promise<void>[] = [];
+  const firstUrl = Promise.withResolvers<string>();
+  if (first) running.push(keepRunning(first, deps, firstUrl.resolve));
+  const startOthers = async () => {
+    const url = await firstUrl.promise;
     if (signal.aborted) return;
-    kept.push(...others.map((member) => keep(member, deps)));
+    running.push(...others.map((member) => keepRunning(member, deps)));
     await welcome(config, db, url);
   };
-  const beginning = begin();
-  beginning.catch(() => stop.request(1));
+  const othersStarted = startOthers();
+  othersStarted.catch(() => stop.request(1));
   const code = await stop.requested;
   log.info('shutting down: the processes finish the steps under way');
-  firstStart.resolve('');
-  await beginning;
+  firstUrl.resolve(''); // if the first has not started, nobody waits for it any more
+  await othersStarted;
   for (const { worker } of members) worker?.process.kill('SIGTERM');
-  await Promise.all(kept);
+  await Promise.all(running);
   log.info('all processes have stopped');
   return code;
 }
 
 /**
  * Runs a process, and restarts it whenever it ends, until the signal aborts.
- * @param started given for the first process only: if that ends before it has started, all stop
+ * @param onStarted given for the first process only: if that ends before it has started, all stop
  */
-async function keep(
+async function keepRunning(
   member: Member,
   { log, signal, stop }: { log: Log; signal: AbortSignal; stop: StopRequest },
-  started?: (url: string) => void,
+  onStarted?: (url: string) => void,
 ): Promise<void> {
   let pause = PAUSE_SECONDS.first;
   let hasEverStarted = false;
   while (!signal.aborted) {
     const startedAt = performance.now();
-    const { code, by } = await run(member, (url, pid) => {
+    const { code, killedBy } = await runOnce(member, (url, pid) => {
       hasEverStarted = true;
       log.info({ started: member.name, pid }, 'a process has started');
-      started?.(url);
+      onStarted?.(url);
     });
     if (signal.aborted) return;
-    if (!hasEverStarted && started) return stop.request(code ?? 1);
+    if (!hasEverStarted && onStarted) return stop.request(code ?? 1);
     const seconds = (performance.now() - startedAt) / 1000;
     if (seconds > STABLE_SECONDS) pause = PAUSE_SECONDS.first;
-    log.error({ ended: member.name, code, signal: by, pause }, 'a process ended and is restarted');
+    const ended = { ended: member.name, code, signal: killedBy, pause };
+    log.error(ended, 'a process ended and is restarted');
     await delay(pause * 1000, undefined, { signal }).catch(() => {});
     pause = Math.min(pause * 2, PAUSE_SECONDS.longest);
   }
 }
 
-async function run(member: Member, started: (url: string, pid: number | undefined) => void) {
+async function runOnce(
+  member: Member,
+  onStarted: (url: string, pid: number | undefined) => void,
+): Promise<End> {
   cluster.setupPrimary({ exec: PROGRAM, args: [member.name] });
   const worker = cluster.fork();
   member.worker = worker;
   worker.on('message', (message: { started?: string }) => {
     if (message.started === undefined) return;
     member.hasStarted = true;
-    started(message.started, worker.process.pid);
+    onStarted(message.started, worker.process.pid);
   });
   const ended = await endOf(worker);
   delete member.worker;
@@ -137,15 +141,15 @@ async function run(member: Member, started: (url: string, pid: number | undefine
 
 interface End {
   code: number | null;
-  by: string | null;
+  killedBy: string | null;
 }
 
 function endOf(worker: Worker): Promise<End> {
   return new Promise((resolve) => {
-    worker.on('exit', (code, by) => resolve({ code, by }));
+    worker.on('exit', (code, killedBy) => resolve({ code, killedBy }));
     // A process that can't be forked never exits.
     worker.on('error', () => {
-      if (worker.process.pid === undefined) resolve({ code: null, by: null });
+      if (worker.process.pid === undefined) resolve({ code: null, killedBy: null });
     });
   });
 }

@@ -126,8 +126,8 @@ function connectionsEach(processes: number): number {
 
 /** @throws UsageError, one line that names the variable, when a value is unknown or malformed */
 export function readConfig(given: Environment = process.env) {
-  const known = new Set<string>();
-  const env = recordReads(given, known);
+  const variablesRead = new Set<string>();
+  const env = recordReads(given, variablesRead);
   const host = read(env, 'HOST', '127.0.0.1');
   const metrics = read(env, 'METRICS_PORT', 'off');
   const provider = providerOfNewTasks(env);
@@ -155,9 +155,9 @@ export function readConfig(given: Environment = process.env) {
     databaseVolatile: yesOrNo(env, 'DATABASE_VOLATILE', 'no'),
     roles: roles(env),
     provider,
-    /** All connections. Tasks stay with the one that got them. */
-    configuredProviders: readProviders(given, provider, known),
-    /** undefined: operators' commands alone say which models are added. */
+    /** All connections to providers. Tasks stay with the one that got them. */
+    configuredProviders: readProviders(given, provider, variablesRead),
+    /** undefined: models are added by operators' commands only. */
     modelsFile: readModelsFile(env),
     createWaitSeconds: number(env, 'CREATE_WAIT_SECONDS', 20),
     submitTimeoutSeconds: number(env, 'SUBMIT_TIMEOUT_SECONDS', 30),
@@ -188,7 +188,7 @@ export function readConfig(given: Environment = process.env) {
     logLevel: choice(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
     moderation: readModeration(env, hosts.clientHosts),
     website: readWebsite(env),
-    /** Wins over what operators set. */
+    /** Wins over the brand that operators set. */
     brand: readBrand(env),
     stripe: readBilling(env),
     tracing: readTracing(env),
@@ -197,7 +197,7 @@ export function readConfig(given: Environment = process.env) {
     refuseVariable('POLL_MAX_SECONDS', String(config.pollMaxSeconds), 'at least POLL_MIN_SECONDS');
   }
   requireLinkHost(config);
-  refuseCollisions(namedConnections(env), known);
+  refuseCollisions(namedConnections(env), variablesRead);
   return config;
 }
 

@@ -19,9 +19,9 @@ export interface CredentialsSettings {
   certificate: SigningCertificate | undefined;
   /** The address of a time stamping authority; undefined: signatures have no time stamp. */
   timeStamps: string | undefined;
-  /** Whether the manifest has the hash of the prompt. */
+  /** Whether the manifest of a video has the hash of its prompt. */
   namesPrompt: boolean;
-  /** Whether it has the hashes of the files of a request. */
+  /** Whether it has the hashes of the request's files. */
   namesInputs: boolean;
   /** What becomes of a video that can't be signed for some minutes. */
   onFailure: 'wait' | 'unsigned';

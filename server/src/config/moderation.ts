@@ -56,7 +56,7 @@ function requireReachable(url: string, hosts: HostRules): void {
   }
 }
 
-/** Not shorter than what Standard Webhooks asks for. */
+/** Standard Webhooks asks for 24 bytes or more. */
 function requireSigningSecret(given: string | undefined): void {
   const [, base64 = ''] = /^whsec_([A-Za-z0-9+/]+=*)$/.exec(given ?? '') ?? [];
   if (Buffer.from(base64, 'base64').length >= 24) return;

@@ -27,8 +27,8 @@ function checkBaseUrls({ configuredProviders, providerHosts }: AddressConfig): v
 
 /**
  * PUBLIC_URL must be https if the provider of new tasks fetches inputs from it and calls it back.
- * Only warns if one of them is on PROVIDER_ALLOW, if the provider is on this machine (a simulator),
- * and of connections that get no tasks without a route.
+ * It is only a warning if the provider or PUBLIC_URL is on PROVIDER_ALLOW, if the provider is on
+ * this machine (a simulator), or if only other connections need it: those get tasks by routes only.
  */
 function checkPublicUrl(config: AddressConfig, log: Log): void {
   const { publicUrl, providerHosts, provider } = config;
@@ -37,7 +37,7 @@ function checkPublicUrl(config: AddressConfig, log: Log): void {
   const chosen = fetching.find(({ name }) => name === provider);
   const [providerUrl] = Object.values(chosen?.baseUrls ?? {});
   const isExcepted =
-    providerUrl === undefined ||
+    providerUrl === undefined || // only other connections fetch inputs
     isLoopback(providerUrl) ||
     isAllowed(new URL(providerUrl), providerHosts) ||
     (publicUrl !== undefined && isAllowed(new URL(publicUrl), providerHosts));

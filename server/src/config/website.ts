@@ -63,7 +63,7 @@ function mail(env: Environment): MailSettings | undefined {
   };
 }
 
-function client(env: Environment, name: string) {
+function clientCredentials(env: Environment, name: string) {
   const clientId = secret(env, `${name}_CLIENT_ID`);
   const clientSecret = secret(env, `${name}_CLIENT_SECRET`);
   if (clientId !== undefined && clientSecret !== undefined) return { clientId, clientSecret };
@@ -82,15 +82,15 @@ function safeAddress(env: Environment, name: string): string | undefined {
 function oidc(env: Environment): OidcSettings | undefined {
   // Kept as written: it is compared verbatim, trailing slash included.
   const issuer = safeAddress(env, 'OIDC_ISSUER') && read(env, 'OIDC_ISSUER', '');
-  const credentials = client(env, 'OIDC');
+  const credentials = clientCredentials(env, 'OIDC');
   if (issuer !== undefined && credentials) return { issuer, ...credentials };
   if (issuer === undefined && !credentials) return undefined;
   throw new UsageError('OIDC_ISSUER and OIDC_CLIENT_ID must be set together');
 }
 
 function issuerSettings(env: Environment): IssuerSettings {
-  const github = client(env, 'GITHUB');
-  const google = client(env, 'GOOGLE');
+  const github = clientCredentials(env, 'GITHUB');
+  const google = clientCredentials(env, 'GOOGLE');
   const url = safeAddress(env, 'GITHUB_URL') ?? 'https://github.com';
   return {
     github: github && { url, ...github },
@@ -108,7 +108,7 @@ export function readWebsite(env: Environment) {
     signupCredits: wholeNumber(env, 'SIGNUP_CREDITS', 0, { min: 0, max: 1_000_000 }),
     mail: mail(env),
     reportDays: wholeNumber(env, 'REPORT_DAYS', 90, { min: 1, max: 3650 }),
-    /** What a share may send on a day; undefined: nothing is shared. */
+    /** Daily traffic of a shared video, in bytes; undefined: nothing is shared. */
     shareBytes:
       choice(env, 'SHARES', 'on', ['on', 'off']) === 'on'
         ? number(env, 'SHARE_DAILY_GB', 10, { max: 1e6 }) * 1e9

@@ -8,7 +8,7 @@ import { makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { hasTasks } from '../tasks/task-listing.ts';
 import type { Database } from './database.ts';
-import { advanceMark, endRecovery, type Mark, readLineage, rememberMark } from './lineage.ts';
+import { advanceMark, endRecovery, followDatabaseMark, type Mark, readLineage } from './lineage.ts';
 
 const fixture = await openTaskFixture();
 const { db } = fixture;
@@ -110,7 +110,7 @@ test('a server that forbids one value still tells the others', async () => {
 
 /** Compares and remembers as a process does that has just started. */
 function rememberIn(dataDir: string): Promise<void> {
-  return rememberMark({ db, log: quiet, dataDir, trustsPromotion: false, hasTasks })();
+  return followDatabaseMark({ db, log: quiet, dataDir, trustsPromotion: false, hasTasks })();
 }
 
 test('a worker starts on a full disk, which keeps the older mark', async (t) => {

@@ -203,7 +203,7 @@ export async function readLineage(db: Database): Promise<Lineage> {
  * `database-mark.json`, which a restore of the database leaves alone, and then updates that mark.
  * While the disk is full, the file keeps an older mark, which is still true.
  */
-export function rememberMark(
+export function followDatabaseMark(
   deps: LineageDeps & { db: Database; log: Log; dataDir: string },
 ): () => Promise<void> {
   const { db, log, dataDir } = deps;

@@ -7,7 +7,7 @@ import { checkLogo, LOGO_BYTES } from './logo.ts';
 type Check = (given: string, refuse: (bound: string) => never) => string;
 
 interface BrandFacts {
-  /** Set, it wins over what operators set by command or in the console. */
+  /** If it is set, it wins over what operators set by command or in the console. */
   variable: string;
   about: string;
   check: Check;
@@ -104,7 +104,7 @@ function checkVideos(given: string, refuse: (bound: string) => never): string {
   return links.join(' ');
 }
 
-/** The paths of the pages of the operator's videos. */
+/** The paths of the shared videos that the operator chose. */
 export function videosOf({ videos = '' }: BrandSettings): string[] {
   return videos.split(' ').filter(Boolean);
 }
@@ -122,7 +122,7 @@ const MAX_LINK = 500;
 
 function checkLink(given: string, refuse: (bound: string) => never): string {
   const url = URL.parse(given);
-  const isOpen = url?.protocol === 'https:' && url.username === '' && url.password === '';
-  if (isOpen && url.href.length <= MAX_LINK) return url.href;
+  const isSafe = url?.protocol === 'https:' && url.username === '' && url.password === '';
+  if (isSafe && url.href.length <= MAX_LINK) return url.href;
   return refuse(`must be an https address of at most ${MAX_LINK} characters, without a password`);
 }

@@ -2,7 +2,7 @@
 const SURFACES = { light: '#e5edea', dark: '#101a17' };
 const BLACK = '#000000';
 const WHITE = '#ffffff';
-/** Where each theme's surface leaves room for contrast. */
+/** Mixed with this, a colour gains contrast in the theme. */
 const AWAY = { light: BLACK, dark: WHITE };
 
 /** The least contrast of controls and of text (WCAG 2.2, 1.4.11 and 1.4.3). */

@@ -25,6 +25,7 @@ export type SendMail = (mail: Mail) => Promise<boolean>;
 
 export interface Mailer {
   sendMail: SendMail;
+  /** Whether mails are printed in the log instead of being sent. */
   isLogged: boolean;
   /** Waits a few seconds for mails being sent, then abandons them. */
   close(): Promise<void>;
@@ -34,6 +35,7 @@ export interface Mailer {
 const TIMEOUT_MS = 10_000;
 const CONNECTIONS = 4;
 const MAX_WAITING = 1000;
+/** Before each try. */
 const PAUSES_MS = [0, 2_000, 10_000];
 const CLOSE_MS = 3_000;
 
@@ -79,7 +81,8 @@ export function openMailer({
       closing.abort();
       const waited = new AbortController();
       const sent = Promise.all(sending).finally(() => waited.abort());
-      await Promise.race([sent, delay(CLOSE_MS, undefined, waited).catch(() => {})]);
+      const late = delay(CLOSE_MS, undefined, { signal: waited.signal }).catch(() => {});
+      await Promise.race([sent, late]);
       await close();
     },
   };
@@ -174,12 +177,12 @@ function smtpTransport(
       const signal = AbortSignal.timeout(3 * timeoutMs);
       const brand = sender();
       await (await transport()).sendMail({
-        from: brand.name === undefined ? from : mailbox(address, brand.name),
-        to: mailbox(to),
+        from: brand.name === undefined ? from : namedAddress(address, brand.name),
+        to: namedAddress(to),
         subject,
         text: signed(text, brand),
         signal,
-        ...(brand.supportEmail && { replyTo: mailbox(brand.supportEmail) }),
+        ...(brand.supportEmail && { replyTo: namedAddress(brand.supportEmail) }),
         ...(id && { messageId: `<${id}@${address.split('@')[1]}>` }),
       });
     },
@@ -188,6 +191,6 @@ function smtpTransport(
 }
 
 /** As an object, an address and its name are never parsed as a list of addresses. */
-function mailbox(address: string, name = '') {
+function namedAddress(address: string, name = '') {
   return { name, address };
 }

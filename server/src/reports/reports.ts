@@ -27,10 +27,10 @@ export const REPORT_REASONS = [
   'other',
 ] as const;
 
-/** Decide on them within 48 hours. */
+/** An operator must decide these within 48 hours. */
 const URGENT: readonly string[] = ['intimate_images', 'sexualized_minors'];
 
-/** Anybody can cause them: more would hide the first ones. */
+/** Anybody can cause these mails: more would hide the first ones. */
 const URGENT_MAILS_PER_HOUR = 20;
 
 export const REPORT_STATES = ['open', 'kept', 'taken_down', 'account_closed'] as const;

@@ -23,7 +23,7 @@ import type { Links } from '../storage/links.ts';
 import { posterOf, videoOf } from '../storage/object-sql.ts';
 import { MADE_VIDEOS } from '../tasks/task-sql.ts';
 
-/** SQL: the share `s` has not ended by itself. */
+/** SQL: the share `s` itself has not ended; its video or account may be gone. */
 const IS_OPEN = '(s.ended_at is null and (s.ends_at is null or s.ends_at > clock_now()))';
 
 const COLUMNS = 's.id, s.task_id, s.shows_prompt, s.created_at, s.ends_at, s.views';
@@ -38,6 +38,7 @@ export interface Share {
   views: number;
 }
 
+/** Ends a share whose time is over, so that its video may be shared again. */
 const endPast = command<[taskId: string], Transaction>(
   'share_end_past',
   `update shares set ended_at = ends_at
@@ -119,7 +120,7 @@ export function shareIdIn(text: string): string | undefined {
   return id && `share_${id}`;
 }
 
-/** The task of that share. */
+/** The task of the share whose link is in a text. */
 export async function sharedTaskIn(db: Queryable, text: string): Promise<string | undefined> {
   const id = shareIdIn(text);
   return id === undefined ? undefined : taskOfShare(db, id);
@@ -210,7 +211,7 @@ interface Traffic {
 }
 
 interface Counted extends Traffic {
-  /** Bytes that were counted and are in the database now. */
+  /** Of all bytes counted by this process, those that are in the database now. */
   written: number;
 }
 
@@ -234,10 +235,10 @@ export function openShares(deps: {
     const { views: seen, bytes: sent, written: before } = countOf(id);
     counts.set(id, { views: seen + views, bytes: sent + bytes, written: before + written });
   };
-  /** `written`: of the share's count before it was read. What was written since may be missing. */
-  const isOverLimit = ({ id, bytes_today: read }: OpenShare, written: number) => {
-    const now = countOf(id);
-    return read + now.bytes + Math.max(0, now.written - written) >= dailyBytes;
+  /** @param writtenBefore `written` before the share was read: later bytes may be missing in it */
+  const isOverLimit = ({ id, bytes_today: stored }: OpenShare, writtenBefore: number) => {
+    const { bytes: unwritten, written } = countOf(id);
+    return stored + unwritten + Math.max(0, written - writtenBefore) >= dailyBytes;
   };
   const write = async () => {
     const noted: (Traffic & { id: string })[] = [];
@@ -256,10 +257,10 @@ export function openShares(deps: {
       add(id, { views: -views, bytes: -bytes, written: bytes });
     }
   };
-  let flushed = Promise.resolve();
+  let lastFlush = Promise.resolve();
   const flush = () => {
-    flushed = flushed.catch(() => {}).then(write);
-    return flushed;
+    lastFlush = lastFlush.catch(() => {}).then(write); // one at a time
+    return lastFlush;
   };
   /** The responses that are being sent, with their shares. */
   const sending = new Map<ServerResponse, string>();
@@ -291,7 +292,7 @@ export function openShares(deps: {
         begin(response: ServerResponse, bytes: number): boolean {
           if (isOverLimit(share, written)) return false;
           add(id, { bytes });
-          // Until they read it, other processes send as much as this one.
+          // Other processes know these bytes from the database only, and may send as many.
           if (countOf(id).bytes >= dailyBytes / 10) runNow();
           sending.set(response, id);
           const { socket } = response;

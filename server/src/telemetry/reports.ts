@@ -36,6 +36,7 @@ export interface Reports {
     reservedBytes: number;
     floors: { upload: number; input: number; output: number };
   };
+  /** A read found that the storage has lost a file. */
   vanished: { role: string };
   /** Reading one file in full, with the wait for a free decoder. */
   decode: { kind: string; outcome: 'measured' | 'stopped' | 'refused' | 'error'; seconds: number };
@@ -44,7 +45,7 @@ export interface Reports {
    * is stored unsigned, after these seconds.
    */
   signing: { outcome: string; seconds: number };
-  /** The one that signs Content Credentials now. */
+  /** The certificate that signs Content Credentials now. */
   certificate: { expiresAt: Date };
   poster: { outcome: 'drawn' | 'failed'; seconds: number };
   /** One try to deliver an event; `refused`: the receiver responded, but not with success. */

@@ -57,7 +57,7 @@ export async function requireQuota(
   const values = STORED.values({ accountId, mailboxHash: mailboxHash(uploader) });
   const [row] = await db.query<{ bytes: number }>(STORED, values);
   const stored = row?.bytes ?? 0;
-  if (stored + sizeBytes <= QUOTA_BYTES.unpaid) return;
+  if (stored + sizeBytes <= QUOTA_BYTES.unpaid) return; // either quota allows it
   const kind = (await hasPaid(db, accountId)) ? 'paid' : 'unpaid';
   if (stored + sizeBytes <= QUOTA_BYTES[kind]) return;
   const details = { limit_bytes: QUOTA_BYTES[kind], stored_bytes: stored };

@@ -101,7 +101,10 @@ function factsOf(measurement: Measurement): MediaFacts {
     case 'refused':
       throw refusedAs(measurement);
     case 'stopped':
-      throw notAReference(measurement.broken) ?? new Error('the decoding ended for no reason');
+      throw (
+        notAReference(measurement.broken) ??
+        new Error('the decoding was stopped, but no rule is broken')
+      );
     case 'measured': {
       const { facts } = measurement;
       const problem = facts.kind === 'video' ? notAReference(facts) : undefined;

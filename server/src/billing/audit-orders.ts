@@ -1,5 +1,5 @@
 import { type Database, type Queryable, query, statement } from '../database/database.ts';
-import { inPages, inPagesOfTransfers, type Report, runCheck } from '../ledger/audit-pages.ts';
+import { checkPages, checkTransferPages, type Report, runCheck } from '../ledger/audit-pages.ts';
 import { ordersOfTransfers, paymentSums } from '../ledger/payments.ts';
 import { type CreditOrder, movementNames } from './credit-order.ts';
 
@@ -46,14 +46,14 @@ export async function auditOrders(
   { orders, transfers }: { orders: number; transfers: number },
   report: Report,
 ): Promise<void> {
-  await inPages(db, orders, async (tx, after) => {
+  await checkPages(db, orders, async (tx, after) => {
     const page = await ordersAfter(tx, after, orders);
     await checkSums(tx, page, report);
     const ids = page.map(({ id }) => id);
     for (const check of [WORTH, PAID_TWICE]) await runCheck(tx, check, { values: [ids], report });
     return ids;
   });
-  await inPagesOfTransfers(db, transfers, async (tx, range) => {
+  await checkTransferPages(db, transfers, async (tx, range) => {
     const named = await ordersOfTransfers(tx, ...range);
     const ids = named.map(({ order }) => order);
     const rows = await movementsOf(tx, ids);

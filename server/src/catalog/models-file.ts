@@ -103,8 +103,8 @@ const release = command<[names: string[]], Transaction>(
 );
 
 /**
- * Stores the file's models, and marks the file as read by this process.
- * @returns a function that removes the mark
+ * Stores the file's models, and records that this process has read the file.
+ * @returns a function that removes that record
  * @throws UsageError when a running process has another file, or a model can't be stored
  */
 export async function useModelsFile(
@@ -139,7 +139,7 @@ export async function useModelsFile(
   });
   return async () => {
     stopping.abort();
-    await heartbeat.catch(() => {}); // it would make the mark again
+    await heartbeat.catch(() => {}); // it would insert the record again
     await forget(db, process);
   };
 }

@@ -17,7 +17,7 @@ export async function runCheck(
 }
 
 /** Reads rows in the order of their ids, page by page, each in a snapshot of its own. */
-export async function inPages(
+export async function checkPages(
   db: Pick<Database, 'snapshot'>,
   size: number,
   checkPage: (tx: Transaction, after: string) => Promise<string[]>,
@@ -38,8 +38,8 @@ const endOfPage = queryFirst<
    from (select id from ledger_transfers where id > $1 order by id limit $2) page`,
 );
 
-/** Like {@link inPages}, for transfers. A page has the ids above `after`, up to `through`. */
-export async function inPagesOfTransfers(
+/** Like {@link checkPages}, for transfers. A page has the ids above `after`, up to `through`. */
+export async function checkTransferPages(
   db: Pick<Database, 'snapshot'>,
   size: number,
   checkPage: (tx: Transaction, range: [after: number, through: number]) => Promise<void>,

@@ -1,6 +1,6 @@
 import { type Database, type Queryable, query, statement } from '../database/database.ts';
 import { auditBalances } from './audit-balances.ts';
-import { inPages, inPagesOfTransfers, type Report, runCheck } from './audit-pages.ts';
+import { checkPages, checkTransferPages, type Report, runCheck } from './audit-pages.ts';
 import type { BalanceKind } from './transfer.ts';
 
 /** Keeps snapshots and row lists small. */
@@ -131,7 +131,7 @@ async function auditLots(
   pageSize: number,
   report: Report,
 ): Promise<void> {
-  await inPages(db, pageSize, async (tx, after) => {
+  await checkPages(db, pageSize, async (tx, after) => {
     const lots = await tx.query<{ name: string }>(LOT_PAGE, [after, pageSize]);
     const names = lots.map(({ name }) => name);
     for (const check of LOT_CHECKS) await runCheck(tx, check, { values: [names], report });
@@ -163,7 +163,7 @@ export async function auditLedger(
   const { report, checkReserved = async () => {}, sizes = LEDGER_SIZES } = options;
   await auditBalances(db, sizes, report);
   await auditLots(db, sizes.lots, report);
-  await inPagesOfTransfers(db, sizes.transfers, async (tx, range) => {
+  await checkTransferPages(db, sizes.transfers, async (tx, range) => {
     for (const check of CHECKS) await runCheck(tx, check, { values: range, report });
     const tasks = await tx.query<{ task_id: string }>(RESERVED_TASKS, range);
     await checkReserved(

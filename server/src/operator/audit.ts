@@ -9,7 +9,7 @@ import {
   auditLedger,
   LEDGER_SIZES,
 } from '../ledger/audit.ts';
-import { inPages, type Report, runCheck } from '../ledger/audit-pages.ts';
+import { checkPages, type Report, runCheck } from '../ledger/audit-pages.ts';
 import { partsOf, TEST_SURFACE } from '../ledger/transfer.ts';
 import {
   AUDITED_CHECKS,
@@ -65,7 +65,7 @@ async function auditTasks(
   pageSize: number,
   report: Report,
 ): Promise<void> {
-  await inPages(db, pageSize, async (tx, after) => {
+  await checkPages(db, pageSize, async (tx, after) => {
     const tasks = await tx.query<AuditedTask>(AUDITED_PAGE, [after, pageSize]);
     const ids = tasks.map(({ id }) => id);
     checkPrices(await readCatalog(tx), tasks, report);

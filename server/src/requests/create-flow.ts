@@ -141,7 +141,7 @@ export function createFlow(deps: CreateFlowDeps, surface: CreateSurface) {
     const known = await surface.readKey(request, binding);
     const task = known && (await replay(db, known, binding));
     if (!task) return;
-    note(request, log, { kind: 'replayed', task });
+    linkTask(request, log, { kind: 'replayed', task });
     return sendReplay(reply, await surface.view(task));
   };
   const handler = async (
@@ -156,7 +156,7 @@ export function createFlow(deps: CreateFlowDeps, surface: CreateSurface) {
     const created = await inSpanOf(request, 'create the task', () =>
       store(deps, surface, availability, checked),
     );
-    note(request, log, created);
+    linkTask(request, log, created);
     if (created.kind === 'replayed') return sendReplay(reply, await surface.view(created.task));
     const task = await surface.awaitAcceptance(request, created.task);
     return reply.code(202).send(await surface.view(task));
@@ -177,7 +177,7 @@ function bindingOf(request: FastifyRequest, { callerOf }: CreateSurface): Bindin
 }
 
 /** Links the request with its task in the log and the trace. */
-function note(request: FastifyRequest, log: Log, { kind, task }: Created): void {
+function linkTask(request: FastifyRequest, log: Log, { kind, task }: Created): void {
   spanOf(request)?.set({ 'task.id': task.id });
   inRequest(request, () => log.info({ request: request.id, task: task.id }, `${kind} a task`));
 }

@@ -58,7 +58,7 @@ export function openUploads(deps: UploadDeps) {
       const isPaying = await hasPaid(db, owner.accountId);
       const requester = { holder: uploader.mailbox, isPaying };
       return slots.run(requester, (slot) =>
-        whileArriving(deps, { reply, slot }, (body) => receiveUpload(deps, { ...file, ...body })),
+        withBody(deps, { reply, slot }, (body) => receiveUpload(deps, { ...file, ...body })),
       );
     },
     /**
@@ -70,7 +70,7 @@ export function openUploads(deps: UploadDeps) {
       const { sizeBytes } = declared(request.headers);
       const visitor = { holder: rateKeyOf(request.ip), isPaying: false };
       return visitorSlots.run(visitor, (slot) =>
-        whileArriving(deps, { reply, slot }, (body) => hashReceived(deps, { ...body, sizeBytes })),
+        withBody(deps, { reply, slot }, (body) => hashReceived(deps, { ...body, sizeBytes })),
       );
     },
   };
@@ -101,7 +101,8 @@ export function acceptStreams(scope: FastifyInstance): void {
   scope.addContentTypeParser('*', (_request, body, done) => done(null, body));
 }
 
-async function whileArriving<T>(
+/** Does work with a request's body while it arrives, and maps what can go wrong to ApiErrors. */
+async function withBody<T>(
   deps: UploadDeps,
   { reply, slot }: { reply: FastifyReply; slot: UploadSlot },
   work: (body: Pick<Received, 'signal' | 'bytes'>) => Promise<T>,
@@ -131,7 +132,7 @@ async function whileArriving<T>(
   }
 }
 
-/** @throws ApiError `invalid_request`, `payload_too_large` */
+/** What the headers declare. @throws ApiError `invalid_request`, `payload_too_large` */
 function declared(headers: FastifyRequest['headers']) {
   requirePlain(headers);
   const kind = /^(image|video)\//i.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase();

@@ -205,19 +205,19 @@ function divide(invoice: InvoiceWithLines, sold: Sold, before: Part): { paid: Pa
   if (due > 0) {
     const ofOwn = partOf(own, due, own.amount);
     const ofOld = partOf(old, due - ofOwn.amount, debt);
-    return { paid: joined(ofOwn, ofOld), owed: NOTHING };
+    return { paid: addParts(ofOwn, ofOld), owed: NOTHING };
   }
   // Free, or money is given back: the earlier debt stays.
   if (total <= 0) return { paid: own, owed: old };
   // Too small to charge, or paid from the balance: credits come later, for the part that is owed.
-  return { paid: NOTHING, owed: joined(partOf(own, start + total, total), old) };
+  return { paid: NOTHING, owed: addParts(partOf(own, start + total, total), old) };
 }
 
 function partOf({ amount, credits, planPrice }: Part, part: number, whole: number): Part {
   return { amount: share(amount, part, whole), credits: share(credits, part, whole), planPrice };
 }
 
-function joined(a: Part, b: Part): Part {
+function addParts(a: Part, b: Part): Part {
   return {
     amount: a.amount + b.amount,
     credits: a.credits + b.credits,

@@ -53,13 +53,13 @@ export type PriceDeps = Pick<BillingDeps, 'db' | 'stripe' | 'scope' | 'log'>;
 export async function withPlanPrice<Result>(
   deps: PriceDeps,
   plan: Offer,
-  work: (price: string) => Promise<Result>,
+  work: (priceId: string) => Promise<Result>,
 ): Promise<Result> {
-  const { stripe_price: price } = await planPriceOf(deps, plan);
+  const { stripe_price: priceId } = await planPriceOf(deps, plan);
   try {
-    return await work(price);
+    return await work(priceId);
   } catch (error) {
-    if (!isRefused(error) || !(await retireIfArchived(deps, price))) throw error;
+    if (!isRefused(error) || !(await retireIfArchived(deps, priceId))) throw error;
     return work((await planPriceOf(deps, plan)).stripe_price);
   }
 }
@@ -104,11 +104,11 @@ const retire = command<[stripePrice: string]>(
 /** Existing subscriptions keep the price's terms. @returns whether it was archived at Stripe */
 export async function retireIfArchived(
   { db, stripe, log }: PriceDeps,
-  price: string,
+  priceId: string,
 ): Promise<boolean> {
-  if (await isSold(stripe, price)) return false;
-  log.warn({ price }, "a plan's price was archived at Stripe; creating a new one");
-  await retire(db, price);
+  if (await isSold(stripe, priceId)) return false;
+  log.warn({ price: priceId }, "a plan's price was archived at Stripe; creating a new one");
+  await retire(db, priceId);
   return true;
 }
 

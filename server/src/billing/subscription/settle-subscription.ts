@@ -58,7 +58,7 @@ export async function settleSubscription(
     if (!subscription) throw new Error(`there is no subscription ${id}`);
     if (!isInScope(subscription, deps.scope)) return subscription;
     const truth = await readTruth(deps, subscription, options);
-    const orders = await deps.db.transaction((tx) => change(tx, deps.scope, subscription, truth));
+    const orders = await deps.db.transaction((tx) => save(tx, deps.scope, subscription, truth));
     if (!orders) continue; // changed meanwhile: the response may be stale
     for (const id of orders) await settleOrder(deps, id);
     return (await readSubscription(deps.db, id)) ?? subscription;
@@ -202,7 +202,7 @@ const CHANGE = namedStatement(
 );
 
 /** @returns the new orders; undefined if the subscription changed meanwhile */
-async function change(
+async function save(
   tx: Transaction,
   scope: OwnScope,
   before: Subscription,

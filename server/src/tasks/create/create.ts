@@ -41,7 +41,7 @@ export type Created = { kind: 'created' | 'replayed'; task: Task };
 
 /** Concurrent transactions per process for creates of many accounts. */
 const MAX_TRANSACTIONS = 2;
-/** Transactions that may wait for another's locks. Each holds a connection. */
+/** Transactions that may wait for another's locks. Each holds a database connection. */
 const MAX_WAITING_TRANSACTIONS = 4;
 const BUSY =
   'Too many requests are waiting. Send the request again, with the same Idempotency-Key.';
@@ -243,7 +243,7 @@ async function createGroup(
         .filter(({ id }) => bound.has(id))
         .map((task) => [task, caps.spendOrRefuse(task) ?? balances.reserve(reservationOf(task))]),
     );
-    return write(tx, deps, { verdicts, balances, whenLocked });
+    return insertReserved(tx, deps, { verdicts, balances, whenLocked });
   });
   const made = tasks.filter(
     ({ id }) => outcomes.has(id) && !(outcomes.get(id) instanceof ApiError),
@@ -254,7 +254,8 @@ async function createGroup(
   return tasks.map(({ id }) => outcomes.get(id));
 }
 
-async function write(
+/** Throws refusals with `wait`; unbinds the Idempotency-Keys of tasks that are not inserted. */
+async function insertReserved(
   tx: Transaction,
   deps: CreateDeps,
   decided: { verdicts: Map<NewTask, Reserved>; balances: LockedBalances; whenLocked: WhenLocked },

@@ -6,14 +6,14 @@ import { type Body, type DownloadOptions, type DownloadRules, startDownload } fr
 import { beginDownloadSession, type DownloadSession } from './download-session.ts';
 import {
   createDnsLookup,
-  createLookupTurns,
+  createLookupLimiter,
   createSystemLookup,
   type LookupCustomer,
 } from './host-lookup.ts';
 import { createIdleConnections } from './idle-connections.ts';
 import { type PinnedResponse, type RequestRules, requestPinned } from './pinned-request.ts';
 
-type GivenRules = Partial<Omit<DownloadRules, 'allow' | 'idle' | 'lookupTurns' | 'resolveAllowed'>>;
+type GivenRules = Partial<Omit<DownloadRules, 'allow' | 'idle' | 'lookups' | 'resolveAllowed'>>;
 
 export interface GuardedFetchOptions extends HostRules, GivenRules {
   /** The DNS servers for hosts that are not on the allow list; the system's when not given. */
@@ -93,7 +93,7 @@ function rulesOf({ resolve, dnsServers = [], ...given }: GuardedFetchOptions): D
     idleTimeoutSeconds: 20,
     pace: { graceSeconds: 10, bytesPerSecond: 16 * 1024 },
     idle: createIdleConnections(),
-    lookupTurns: createLookupTurns(),
+    lookups: createLookupLimiter(),
     resolve: resolve ?? createDnsLookup(dnsServers),
     resolveAllowed: resolve ?? createSystemLookup(),
     ...given,

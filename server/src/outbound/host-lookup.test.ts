@@ -7,7 +7,7 @@ import { ByteBudget } from './byte-budget.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
 import {
   createDnsLookup,
-  createLookupTurns,
+  createLookupLimiter,
   createSystemLookup,
   type LookupLimits,
 } from './host-lookup.ts';
@@ -114,7 +114,8 @@ test('the system’s resolver reads the hosts file, and is asked once for the sa
 
 /** Starts look-ups that end only when the test ends them, and records the order of their starts. */
 function rig(limits: Partial<LookupLimits>) {
-  const turns = createLookupTurns({ overall: 100, perAccount: 100, perRequest: 100, ...limits });
+  const many = { overall: 100, perAccount: 100, perRequest: 100 };
+  const limiter = createLookupLimiter({ ...many, ...limits });
   const started: string[] = [];
   const ends = new Map<string, () => void>();
   const settle = () => new Promise((resolve) => setImmediate(resolve));
@@ -125,7 +126,7 @@ function rig(limits: Partial<LookupLimits>) {
       const client = name === 'provider' ? undefined : { accountId: account, taskId: request };
       const { promise, resolve } = Promise.withResolvers<void>();
       ends.set(name, resolve);
-      void turns.run(client, new AbortController().signal, () => {
+      void limiter.run(client, new AbortController().signal, () => {
         started.push(name);
         return promise;
       });

@@ -88,15 +88,16 @@ function dnsCode(failure: unknown): string | undefined {
  * at a time, and calls for the same name share it.
  */
 export function createSystemLookup(): Resolve {
-  const turns = createFairSemaphore(1);
+  const permit = createFairSemaphore(1);
   const underWay = new Map<string, Promise<LookupAddress[]>>();
   return (host) => {
     const known = underWay.get(host);
     if (known !== undefined) return known;
-    const found = turns.run('system', undefined, () => lookup(host, { all: true }));
-    const started = found.finally(() => underWay.delete(host));
-    underWay.set(host, started);
-    return started;
+    const found = permit
+      .run('system', undefined, () => lookup(host, { all: true }))
+      .finally(() => underWay.delete(host));
+    underWay.set(host, found);
+    return found;
   };
 }
 
@@ -118,12 +119,12 @@ export interface LookupLimits {
  */
 const LIMITS: LookupLimits = { overall: 256, perAccount: 8, perRequest: 4 };
 
-export type LookupTurns = ReturnType<typeof createLookupTurns>;
+export type LookupLimiter = ReturnType<typeof createLookupLimiter>;
 
 /** Limits how many look-ups run at a time. The account with the fewest under way is next. */
-export function createLookupTurns(limits: LookupLimits = LIMITS) {
-  const requestTurns = createFairSemaphore(Number.POSITIVE_INFINITY, limits.perRequest);
-  const accountTurns = createFairSemaphore(limits.overall, limits.perAccount);
+export function createLookupLimiter(limits: LookupLimits = LIMITS) {
+  const byRequest = createFairSemaphore(Number.POSITIVE_INFINITY, limits.perRequest);
+  const byAccount = createFairSemaphore(limits.overall, limits.perAccount);
   return {
     /**
      * @param customer whose limits apply; undefined: no customer chose the name, and only the
@@ -131,9 +132,9 @@ export function createLookupTurns(limits: LookupLimits = LIMITS) {
      * @throws the signal's reason when it aborts before `work` has started
      */
     run<T>(customer: LookupCustomer | undefined, signal: AbortSignal, work: () => Promise<T>) {
-      if (customer === undefined) return accountTurns.run(crypto.randomUUID(), signal, work);
+      if (customer === undefined) return byAccount.run(crypto.randomUUID(), signal, work);
       const { accountId, taskId } = customer;
-      return requestTurns.run(taskId, signal, () => accountTurns.run(accountId, signal, work));
+      return byRequest.run(taskId, signal, () => byAccount.run(accountId, signal, work));
     },
   };
 }

@@ -4,7 +4,7 @@ import { Client } from 'undici';
 import { checkAddresses, type HostRules, isAllowed, literalAddress } from './addresses.ts';
 import { CLIENT_OPTIONS, IDLE_MS } from './call.ts';
 import type { DownloadSession } from './download-session.ts';
-import type { LookupTurns, Resolve } from './host-lookup.ts';
+import type { LookupLimiter, Resolve } from './host-lookup.ts';
 import type { IdleConnections } from './idle-connections.ts';
 import { OutboundError } from './refusal.ts';
 
@@ -12,10 +12,10 @@ import { OutboundError } from './refusal.ts';
 export interface RequestRules extends HostRules {
   resolve: Resolve;
   resolveAllowed: Resolve;
-  lookupTurns: LookupTurns;
+  lookups: LookupLimiter;
   /** Certificates (PEM) trusted instead of the system's and `NODE_EXTRA_CA_CERTS`. */
   ca?: string | undefined;
-  /** The longest time for a look-up that has its turn, and again for connecting, TLS included. */
+  /** The longest time for a look-up once it runs, and again for connecting, TLS included. */
   connectTimeoutSeconds: number;
   /** From the connection to the end of the response's headers, interim responses included. */
   headersTimeoutSeconds: number;
@@ -103,7 +103,7 @@ async function findAddresses(
   const literal = literalAddress(url);
   const addresses =
     literal === undefined
-      ? await rules.lookupTurns.run(customer, signal, () => resolveInTime(url, rules, signal))
+      ? await rules.lookups.run(customer, signal, () => resolveInTime(url, rules, signal))
       : [{ address: literal, family: isIP(literal) }];
   if (addresses.length === 0) {
     throw new OutboundError('not_reachable', 'The host name has no address');
@@ -113,7 +113,7 @@ async function findAddresses(
   return addresses;
 }
 
-/** The time that a look-up waits for its turn does not count. */
+/** The time that a look-up waits for the limiter does not count. */
 async function resolveInTime(url: URL, rules: RequestRules, signal: AbortSignal) {
   const tooSlow = new AbortController();
   const refusal = new OutboundError('too_slow', 'The host name was not resolved in time');

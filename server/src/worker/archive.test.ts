@@ -28,7 +28,7 @@ import { recheck } from './generate.ts';
 
 const { db, archiveDeps, makeArchivingTask } = await openArchiveFixture();
 
-/** A storage in which no `put` writes before so many have begun, and `then` has ended. */
+/** A storage in which each `put` writes only once `count` have begun, and `then` has ended. */
 function storingTogether(storage: Storage, count: number, then: () => Promise<void>): Storage {
   const all = Promise.withResolvers<void>();
   let begun = 0;

@@ -203,7 +203,7 @@ test('a task of a test key stays with its provider', async () => {
   assert.deepEqual([last, submits], ['postponed', []]);
 });
 
-/** The connection is closed, or paused, in the database too. */
+/** Closes a connection for some seconds, or pauses it, in the database. */
 async function shut(name: string, seconds: number | 'paused'): Promise<void> {
   if (seconds === 'paused') {
     await db.transaction((tx) => pause(tx, name, 'maintenance'));

@@ -46,7 +46,7 @@ function routingOver(...names: string[]) {
 const ROUTE = routingOver('scripted', 'b', 'c');
 
 /** Submits a task, whose connection accepts it. */
-async function accepted(task: Task): Promise<Task> {
+async function acceptJob(task: Task): Promise<Task> {
   const provider = scriptedProvider({
     submit: async ({ attemptId }) => ({ kind: 'accepted', jobId: `job-${attemptId}` }),
   });
@@ -57,7 +57,7 @@ async function accepted(task: Task): Promise<Task> {
 }
 
 async function generatingTask(): Promise<Task> {
-  return accepted((await makeSubmittingTask(fixture)).task);
+  return acceptJob((await makeSubmittingTask(fixture)).task);
 }
 
 /** Reads the job of a task: it has failed. */
@@ -137,7 +137,7 @@ test('an unbilled failure of the provider moves the task on once, with its reser
   const reserved = { available: 0, reserved: PRICE.credits };
   assert.deepEqual((await balances(db, first.account_id)).paid, reserved);
 
-  const second = await accepted(moved);
+  const second = await acceptJob(moved);
   assert.ok((second.accepted_seconds ?? 3600) < 3600, 'the limit of its job counts anew');
   const { attempts, history, job_cost } = await detailsOf(fixture, first.id);
   assert.deepEqual(
@@ -180,7 +180,7 @@ test('a connection whose job failed gets the task never again, also in a later r
 test('what the first job says later changes nothing: a read of it is superseded, a callback is no orphan', async () => {
   const first = await generatingTask();
   const slow = { ...first };
-  const second = await accepted(await failJob(first));
+  const second = await acceptJob(await failJob(first));
   await sql(db, 'update tasks set lease = lease + 1 where id = $1', [first.id]);
   await assert.rejects(failJob(slow), { name: 'Superseded' });
   const before = await detailsOf(fixture, first.id);
@@ -206,12 +206,12 @@ test('a cancel beats the second try, whichever comes first', async () => {
   const moved = await failJob(await generatingTask());
   const { cancel } = await db.transaction((tx) => beginCancel(tx, moved.id, options));
   assert.equal(cancel, 'done');
-  await assert.rejects(accepted(moved), { name: 'Superseded' });
+  await assert.rejects(acceptJob(moved), { name: 'Superseded' });
   assert.equal((await readTask(db, moved.id)).error_code, 'cancelled');
 });
 
 test('the database lets a task have one replaced attempt and one live one', async () => {
-  const task = await accepted(await failJob(await generatingTask()));
+  const task = await acceptJob(await failJob(await generatingTask()));
   const replaceAgain = sql(db, `update attempts set state = 'replaced' where task_id = $1`, [
     task.id,
   ]);

@@ -21,13 +21,13 @@ export interface Steps {
   /** Runs the step of the task's phase. It may run twice: a process can die after any statement. */
   run(task: Task): Promise<StepResult>;
   /** Postpones or fails the task after an internal failure of its step. */
-  failed(task: Task, error: unknown): Promise<StepResult>;
+  handleFailure(task: Task, error: unknown): Promise<StepResult>;
 }
 
 export function createSteps(deps: StepDeps): Steps {
   return {
     run: (task) => runStep(deps, task),
-    failed: (task, error) => handleFailure(deps, task, error),
+    handleFailure: (task, error) => handleFailure(deps, task, error),
   };
 }
 
@@ -89,8 +89,8 @@ export function providerFor(
 export function instrumentedSteps(steps: Steps): Steps {
   return {
     run: (task) => inStepSpan(task, () => runReported(task)),
-    async failed(task, error) {
-      const next = await steps.failed(task, error);
+    async handleFailure(task, error) {
+      const next = await steps.handleFailure(task, error);
       reportMove(task, next);
       return next;
     },

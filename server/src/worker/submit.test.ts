@@ -37,19 +37,19 @@ function depsWith(provider: Provider, monotonic = () => performance.now()): Subm
   return { ...submitDeps(fixture, provider), monotonic, wallClock: monotonic };
 }
 
-function thatReturns(outcome: SubmitOutcome): Provider {
+function providerReturning(outcome: SubmitOutcome): Provider {
   return scriptedProvider({ submit: async () => outcome });
 }
 
-function thatFinds(outcome: FindOutcome, findLagSeconds = 0): Provider {
+function providerFinding(outcome: FindOutcome, findLagSeconds = 0): Provider {
   return scriptedProvider({ find: async () => outcome, findLagSeconds });
 }
 
-function accepting(jobId: string): Provider {
-  return thatReturns({ kind: 'accepted', jobId });
+function providerAccepting(jobId: string): Provider {
+  return providerReturning({ kind: 'accepted', jobId });
 }
 
-function moved(next: StepResult): Task {
+function assertMoved(next: StepResult): Task {
   assert.ok(next !== 'postponed', 'the task was postponed');
   return next;
 }
@@ -87,7 +87,7 @@ test('the provider gets the request with the id of an attempt on record; once it
       return { kind: 'accepted', jobId };
     },
   });
-  const next = moved(await submitTask(depsWith(provider), task));
+  const next = assertMoved(await submitTask(depsWith(provider), task));
   assert.equal(next.phase, 'generating');
   const [attempt] = await attemptsOf(task.id);
   assert.deepEqual([attempt?.state, attempt?.job_id], ['accepted', jobId]);
@@ -111,7 +111,7 @@ test('a task whose request the provider rejects fails with the code, the message
   for (const code of ['content_refused', 'invalid_media', 'invalid_request'] as const) {
     const { task, binding } = await makeSubmittingTask(fixture);
     const refusal = { kind: 'rejected', fault: 'request', code, message: 'Not that.' } as const;
-    const next = moved(await submitTask(depsWith(thatReturns(refusal)), task));
+    const next = assertMoved(await submitTask(depsWith(providerReturning(refusal)), task));
     const { phase, error_code: failure, error_message: message } = next;
     assert.deepEqual([phase, failure, message], ['failed', code, 'Not that.']);
     assert.equal(await stateOfAttempt(task.id), 'rejected');
@@ -130,9 +130,9 @@ const NOT_ACCEPTED: Array<[SubmitOutcome, string]> = [
 test('a task that is not accepted is refunded and its key released; an announced one gets a new attempt', async () => {
   for (const [outcome, state] of NOT_ACCEPTED) {
     await freezeClock(db, 0);
-    const deps = depsWith(thatReturns(outcome));
+    const deps = depsWith(providerReturning(outcome));
     const first = await makeSubmittingTask(fixture);
-    assert.equal(moved(await submitTask(deps, first.task)).error_code, 'not_accepted');
+    assert.equal(assertMoved(await submitTask(deps, first.task)).error_code, 'not_accepted');
     assert.equal(await stateOfAttempt(first.task.id), state);
     const { kind } = await createTask(fixture.deps, requestFor(first.binding));
     assert.equal(kind, 'created');
@@ -142,7 +142,9 @@ test('a task that is not accepted is refunded and its key released; an announced
     assert.deepEqual(await paid(task), HELD);
     await freezeClock(db, 1);
     const again = await claimTask(db, task.id);
-    const next = moved(await submitTask(depsWith(accepting(`job-${task.id}`)), again));
+    const next = assertMoved(
+      await submitTask(depsWith(providerAccepting(`job-${task.id}`)), again),
+    );
     assert.equal(next.phase, 'generating');
     assert.equal((await attemptsOf(task.id)).length, 2);
   }
@@ -150,9 +152,9 @@ test('a task that is not accepted is refunded and its key released; an announced
 
 test('an unknown outcome holds the task and keeps its credits reserved; an adapter that throws has the same effect', async () => {
   const throwing = scriptedProvider({ submit: () => Promise.reject(new Error('hung up')) });
-  for (const provider of [thatReturns({ kind: 'unknown', cause: 'timed out' }), throwing]) {
+  for (const provider of [providerReturning({ kind: 'unknown', cause: 'timed out' }), throwing]) {
     const { task } = await makeSubmittingTask(fixture);
-    const next = moved(await submitTask(depsWith(provider), task));
+    const next = assertMoved(await submitTask(depsWith(provider), task));
     assert.deepEqual([next.phase, next.held_cause], ['held', 'acceptance']);
     assert.equal(await stateOfAttempt(task.id), 'unknown');
     assert.deepEqual(await paid(task), HELD);
@@ -214,12 +216,12 @@ async function taskInFlight(): Promise<Task> {
 
 test('the provider is asked for the job of an attempt in flight: it is adopted, or ruled out', async () => {
   const found = await taskInFlight();
-  const finds = thatFinds({ kind: 'found', jobId: `job-${found.id}`, by: 'mark' });
-  assert.equal(moved(await submitTask(depsWith(finds), found)).phase, 'generating');
+  const finds = providerFinding({ kind: 'found', jobId: `job-${found.id}`, by: 'mark' });
+  assert.equal(assertMoved(await submitTask(depsWith(finds), found)).phase, 'generating');
   assert.equal(await stateOfAttempt(found.id), 'accepted');
   const absent = await taskInFlight();
-  const deps = depsWith(thatFinds({ kind: 'absent', proof: 'final' }));
-  assert.equal(moved(await submitTask(deps, absent)).error_code, 'not_accepted');
+  const deps = depsWith(providerFinding({ kind: 'absent', proof: 'final' }));
+  assert.equal(assertMoved(await submitTask(deps, absent)).error_code, 'not_accepted');
   assert.equal(await stateOfAttempt(absent.id), 'absent');
   assert.deepEqual(await paid(absent), REFUNDED);
 });
@@ -231,7 +233,10 @@ test('strong absence counts only when no submit can be under way', async () => {
   for (const [seconds, state] of Object.entries(states)) {
     const task = await taskInFlight();
     await freezeClock(db, Number(seconds));
-    await submitTask(depsWith(thatFinds({ kind: 'absent', proof: 'strong' }, lagSeconds)), task);
+    await submitTask(
+      depsWith(providerFinding({ kind: 'absent', proof: 'strong' }, lagSeconds)),
+      task,
+    );
     assert.equal(await stateOfAttempt(task.id), state);
     const { phase } = await readTask(db, task.id);
     const expected = state === 'absent' ? 'submitting' : 'held'; // announced: submitted again
@@ -247,23 +252,23 @@ test('weak absence and ambiguous finds prove nothing, also a long time after the
   for (const hint of hints) {
     const task = await taskInFlight();
     await freezeClock(db, 100_000);
-    const held = moved(await submitTask(depsWith(thatFinds(hint)), task));
+    const held = assertMoved(await submitTask(depsWith(providerFinding(hint)), task));
     assert.deepEqual([held.phase, held.held_cause], ['held', 'acceptance']);
     assert.equal(await stateOfAttempt(task.id), 'unknown');
     const attempt = await currentAttempt(db, task.id);
     assert.ok(attempt);
-    assert.equal(await findJobOf(depsWith(thatFinds(hint)), held, attempt), 'postponed');
+    assert.equal(await findJobOf(depsWith(providerFinding(hint)), held, attempt), 'postponed');
     assert.deepEqual(await paid(task), HELD);
   }
 });
 
 test('a held task fails when there is no job, and keeps its key if it was announced', async () => {
-  const deps = depsWith(thatFinds({ kind: 'absent', proof: 'final' }));
+  const deps = depsWith(providerFinding({ kind: 'absent', proof: 'final' }));
   for (const isAnnounced of [true, false]) {
     await freezeClock(db, 0);
     const { held, attempt, binding } = await makeHeldTask(fixture);
     if (isAnnounced) await announce(db, held.id);
-    const next = moved(await findJobOf(deps, held, attempt));
+    const next = assertMoved(await findJobOf(deps, held, attempt));
     assert.deepEqual([next.phase, next.error_code], ['failed', 'not_accepted']);
     assert.deepEqual(await paid(held), REFUNDED);
     const { kind, task } = await createTask(fixture.deps, requestFor(binding));
@@ -312,7 +317,7 @@ async function outcomeAfterTakeOver(
 }
 
 const holdIt = (task: Task) =>
-  submitTask(depsWith(thatFinds({ kind: 'absent', proof: 'weak' })), task);
+  submitTask(depsWith(providerFinding({ kind: 'absent', proof: 'weak' })), task);
 
 test('a late acceptance of a held task is applied', async () => {
   const { task, next } = await outcomeAfterTakeOver({ kind: 'accepted', jobId: 'late-1' }, holdIt);
@@ -331,7 +336,7 @@ test('an acceptance during another worker’s find is recorded once', async () =
       const attempt = await currentAttempt(db, taken.id);
       assert.ok(attempt);
       look = () =>
-        findJobOf(depsWith(thatFinds({ kind: 'absent', proof: 'weak' })), taken, attempt);
+        findJobOf(depsWith(providerFinding({ kind: 'absent', proof: 'weak' })), taken, attempt);
     },
   );
   await assert.rejects(look, Superseded);
@@ -355,14 +360,17 @@ test('a late rejection ends a held task with its refund, a late unknown outcome 
 
 test('an outcome that comes after the attempt got another outcome changes nothing, and its job is an orphan', async () => {
   const unheld = (task: Task) =>
-    submitTask(depsWith(thatFinds({ kind: 'absent', proof: 'final' })), task);
+    submitTask(depsWith(providerFinding({ kind: 'absent', proof: 'final' })), task);
   const late = outcomeAfterTakeOver({ kind: 'accepted', jobId: 'late-3' }, unheld);
   await assert.rejects(late, Superseded);
   const text = `select provider, state, source from orphan_jobs where job_id = 'late-3'`;
   const orphans = await sql(db, text);
   assert.deepEqual(orphans, [{ provider: 'scripted', state: 'confirmed', source: 'sender' }]);
   const known = (task: Task) =>
-    submitTask(depsWith(thatFinds({ kind: 'found', jobId: `job-${task.id}`, by: 'mark' })), task);
+    submitTask(
+      depsWith(providerFinding({ kind: 'found', jobId: `job-${task.id}`, by: 'mark' })),
+      task,
+    );
   const notSent = outcomeAfterTakeOver({ kind: 'not_sent', cause: 'too late' }, known);
   await assert.rejects(notSent, Superseded);
 });
@@ -390,7 +398,7 @@ test('an outcome is recorded when the database can be reached again', async () =
     isAway = pauses < 3;
   };
   const next = await submitTask({ ...depsWith(provider), db: unsteady, pause }, task);
-  assert.equal(moved(next).phase, 'generating');
+  assert.equal(assertMoved(next).phase, 'generating');
   assert.equal(pauses, 3);
 });
 
@@ -416,13 +424,13 @@ test('files are uploaded before the attempt is recorded, and a failed upload is 
   const { task } = await makeSubmittingTask(fixture);
   const attemptsThen: number[] = [];
   const provider: Provider = {
-    ...accepting(`job-${task.id}`),
+    ...providerAccepting(`job-${task.id}`),
     async prepare() {
       attemptsThen.push((await attemptsOf(task.id)).length);
       throw new Error('the upload broke off');
     },
   };
-  assert.equal(moved(await submitTask(depsWith(provider), task)).phase, 'generating');
+  assert.equal(assertMoved(await submitTask(depsWith(provider), task)).phase, 'generating');
   assert.deepEqual(attemptsThen, [0]);
 });
 
@@ -432,15 +440,15 @@ test('a process without the task’s provider sends nothing and records no attem
     throw new Error('this process has no provider named scripted');
   };
   const deps = { ...depsWith(scriptedProvider({})), providerOf };
-  assert.equal(moved(await submitTask(deps, task)).error_code, 'not_accepted');
+  assert.equal(assertMoved(await submitTask(deps, task)).error_code, 'not_accepted');
   assert.deepEqual(await attemptsOf(task.id), []);
 });
 
 test('a task whose provider names a job of another attempt is held', async () => {
   const first = await makeSubmittingTask(fixture);
-  const same = accepting('job-twice');
+  const same = providerAccepting('job-twice');
   await submitTask(depsWith(same), first.task);
   const second = await makeSubmittingTask(fixture);
-  assert.equal(moved(await submitTask(depsWith(same), second.task)).phase, 'held');
+  assert.equal(assertMoved(await submitTask(depsWith(same), second.task)).phase, 'held');
   assert.equal(await stateOfAttempt(second.task.id), 'unknown');
 });

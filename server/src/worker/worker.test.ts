@@ -26,7 +26,8 @@ async function startWorker(
     run: async () => {
       throw new Error('no step was expected');
     },
-    failed: async (task) => postpone(fixture.db, task, { seconds: 3600, internalFailures: 1 }),
+    handleFailure: async (task) =>
+      postpone(fixture.db, task, { seconds: 3600, internalFailures: 1 }),
     ...steps,
   };
   const { db, wakeUps } = fixture;
@@ -93,7 +94,7 @@ test('the sweep finds tasks without a wake-up, also those that a dead worker had
   assert.ok(moved.lease >= 8, `lease ${moved.lease}`); // 9 once the pool of polls has it
 });
 
-test('steps.failed is called for a step that fails, not for one that was superseded', async (t) => {
+test('handleFailure is called for a step that fails, not for one that was superseded', async (t) => {
   const fixture = await openFixture(t);
   const internalFailures: string[] = [];
   const [broken, taken] = [await makeTask(fixture), await makeTask(fixture)];
@@ -104,7 +105,7 @@ test('steps.failed is called for a step that fails, not for one that was superse
       if (task.id === broken.task.id) throw new Error('internal');
       throw new Superseded('moved by another worker');
     },
-    failed: async (task, error) => {
+    handleFailure: async (task, error) => {
       const result = await postpone(fixture.db, task, { seconds: 3600, internalFailures: 1 });
       internalFailures.push(`${task.id} ${error instanceof Error && error.message}`);
       return result;

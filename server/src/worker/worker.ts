@@ -58,8 +58,11 @@ export function createWorker(deps: WorkerDeps) {
     ingestSlots: SLOTS.ingest,
     monotonic: () => performance.now(),
   });
+  /** The leases to renew: by task, their numbers. */
   const leases = new Map<string, number>();
+  /** Aborts when no more tasks are claimed. */
   const stopping = new AbortController();
+  /** Aborts when leases are no longer renewed. */
   const stopped = new AbortController();
   const advanceDeps = { db, log, steps, onMoved, leases, stopping: stopping.signal };
 
@@ -221,7 +224,7 @@ async function step(deps: AdvanceDeps, task: Task): Promise<Task | undefined> {
     } else {
       const ids = { task: task.id, phase: task.phase };
       log.warn({ err: error, ...ids }, 'a step failed and will be retried');
-      await steps.failed(task, error);
+      await steps.handleFailure(task, error);
     }
     return undefined;
   }

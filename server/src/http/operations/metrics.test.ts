@@ -89,7 +89,7 @@ test('steps, moves and credits are counted by result', async () => {
   ];
   const steps = instrumentedSteps({
     run: async () => moves.shift() ?? Promise.reject(new Superseded('late')),
-    failed: async () => 'postponed',
+    handleFailure: async () => 'postponed',
   });
   for (let step = 0; step < 4; step += 1) await steps.run(task);
   await assert.rejects(steps.run(task), Superseded);

@@ -20,7 +20,7 @@ export interface Statement {
   readonly text: string;
 }
 
-const named = new Map<string, Statement>();
+const statementsByName = new Map<string, Statement>();
 
 /**
  * Makes a statement. Its name must be unique in the program; '' is not prepared. Batched statements
@@ -29,12 +29,12 @@ const named = new Map<string, Statement>();
  */
 export function statement(name: string, text: string): Statement {
   const made = { name, text };
-  if (name !== '') named.set(name, made);
+  if (name !== '') statementsByName.set(name, made);
   return made;
 }
 
 export function namedStatements(): Statement[] {
-  return [...named.values()];
+  return [...statementsByName.values()];
 }
 
 type Characters<Text> = Text extends `${infer First}${infer Rest}`
@@ -62,9 +62,9 @@ export function namedStatement<const Text extends string>(name: string, text: Te
     return `$${[...names.add(parameter)].indexOf(parameter) + 1}`;
   });
   /** The values in the order that the database expects. */
-  const values = (named: Record<ParametersOf<Text>, unknown>): unknown[] =>
+  const values = (given: Record<ParametersOf<Text>, unknown>): unknown[] =>
     Array.from(names, (parameter) => {
-      if (parameter in named) return (named as Record<string, unknown>)[parameter];
+      if (parameter in given) return (given as Record<string, unknown>)[parameter];
       throw new Error(`${name} needs a value for ${parameter}`);
     });
   return { ...statement(name, positional), values };
@@ -128,7 +128,7 @@ export function openDatabase(options: {
 const SNAPSHOT = `begin isolation level repeatable read read only; set local statement_timeout = 0;
   set local idle_in_transaction_session_timeout = 0`;
 
-/** Connections that broke. A statement that fails on one of them did not cause its failure. */
+/** Connections that broke. A statement that fails on one of them is not at fault. */
 const broken = new WeakSet<object>();
 
 /** A connection, and how long its statements wait for their responses; undefined: forever. */

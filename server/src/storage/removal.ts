@@ -38,6 +38,7 @@ const renderOf = (jobs: string) => `role = 'render' and owner_id = any(${jobs})`
 const EVIDENCE_UNTIL = `case when id = $1 and state = 'ready'
        then clock_now() + $5 * interval '1 day' end`;
 
+// Evidence is deleted as a file whose deletion is tried again: at its `delete_retry_at`.
 const TAKE_DOWN = statement(
   'object_take_down',
   `update stored_objects set ${TAKEN_DOWN}, taken_down_by = $4, evidence_until = ${EVIDENCE_UNTIL},

@@ -139,6 +139,7 @@ function collectCandidates(attempt: FindJobInput, model: string) {
   };
 }
 
+/** At Ark, an operator's own inference endpoint can stand in for a model. */
 function isEndpoint(model: string): boolean {
   return model.startsWith('ep-');
 }

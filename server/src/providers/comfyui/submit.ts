@@ -38,7 +38,7 @@ export async function uploadInputs(deps: ComfyuiDeps, given: ProviderInput[]): P
   const inputs = namedInputs(given);
   const workflow = workflowFor(deps.workflows, inputs);
   for (const { name, input } of inputs) {
-    if (workflow?.asksFor.has(name)) await upload(deps.server, input, deps.files);
+    if (workflow?.placeholders.has(name)) await upload(deps.server, input, deps.files);
   }
 }
 
@@ -83,7 +83,7 @@ async function fillIn(
   const values = new Map(Object.entries(plainValues(jobSpec, deps.frameRules)));
   for (const { name, input } of inputs) {
     values.set(`${name}_url`, input.url);
-    if (!workflow.asksFor.has(name)) continue;
+    if (!workflow.placeholders.has(name)) continue;
     values.set(name, await upload(deps.server, input, deps.files));
   }
   return fillWorkflow(workflow, values);

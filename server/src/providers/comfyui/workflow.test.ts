@@ -46,9 +46,9 @@ test('placeholders, quotes and dollar signs in a prompt are only text', () => {
 
 test('the placeholders of a template say which files it takes', () => {
   const inputs = { a: '{{prompt}}', b: '{{first_frame}}', c: '{{reference_image_8_url}}' };
-  const { takesFiles, asksFor } = parseWorkflow('test.json', template(inputs));
+  const { takesFiles, placeholders } = parseWorkflow('test.json', template(inputs));
   assert.deepEqual([...takesFiles], ['first_frame', 'reference_image_8']);
-  assert.ok(asksFor.has('reference_image_8_url'));
+  assert.ok(placeholders.has('reference_image_8_url'));
 });
 
 const UI_FORMAT = JSON.stringify({ nodes: [{ id: 1, type: 'KSampler' }], links: [], version: 0.4 });

@@ -26,7 +26,7 @@ const BRACES = /\{\{(.*?)\}\}/gs;
 export interface Workflow {
   name: string;
   graph: Graph;
-  asksFor: ReadonlySet<string>;
+  placeholders: ReadonlySet<string>;
   /** The files it takes: `first_frame`, `reference_image_2`, ... */
   takesFiles: ReadonlySet<string>;
 }
@@ -34,13 +34,13 @@ export interface Workflow {
 /** @throws UsageError, one line that names the template and what is wrong with it */
 export function parseWorkflow(name: string, text: string): Workflow {
   const graph = parseGraph(name, text);
-  const asksFor = new Set([...texts(graph)].flatMap(placeholdersIn));
-  for (const placeholder of asksFor) {
+  const placeholders = new Set([...textsIn(graph)].flatMap(placeholdersIn));
+  for (const placeholder of placeholders) {
     if (PLACEHOLDERS.includes(placeholder) || FILE_PLACEHOLDER.test(placeholder)) continue;
     throw new UsageError(`${name}: {{${placeholder}}} is not a placeholder`);
   }
-  if (!asksFor.has('prompt')) throw new UsageError(`${name}: it has no "{{prompt}}"`);
-  return { name, graph, asksFor, takesFiles: new Set([...asksFor].flatMap(fileOf)) };
+  if (!placeholders.has('prompt')) throw new UsageError(`${name}: it has no "{{prompt}}"`);
+  return { name, graph, placeholders, takesFiles: new Set([...placeholders].flatMap(fileOf)) };
 }
 
 export interface NamedInput {
@@ -116,10 +116,10 @@ function parseJson(name: string, text: string): unknown {
   }
 }
 
-function* texts(part: unknown): Generator<string> {
+function* textsIn(part: unknown): Generator<string> {
   if (typeof part === 'string') yield part;
   if (typeof part !== 'object' || part === null) return;
-  for (const item of Object.values(part)) yield* texts(item);
+  for (const item of Object.values(part)) yield* textsIn(item);
 }
 
 function placeholdersIn(text: string): string[] {

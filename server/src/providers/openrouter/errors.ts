@@ -54,7 +54,7 @@ const REFUSED_CONTENT = [
   /may contain real person/i,
 ];
 
-/** Why the input was flagged: by moderation, or by a guardrail of the workspace. */
+/** What `metadata` has if moderation, or a guardrail of the workspace, flagged the input. */
 const FLAGS = ['reasons', 'flagged_input', 'patterns'];
 
 const BAD_IMAGE = /^(invalid_image|image_too_(large|small)|unsupported_image_format)$/;

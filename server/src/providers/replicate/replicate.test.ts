@@ -117,7 +117,7 @@ const SENT = replicateInput(jobSpec());
 const FAST = 'bytedance/seedance-2.0-fast';
 const OWN = 'https://video.example.com/callbacks/replicate/att_1.token';
 const ANOTHERS = OWN.replace('att_1', 'att_12');
-const SURE = { REPLICATE_LIST_LAG_SECONDS: '60' };
+const KNOWN_LAG = { REPLICATE_LIST_LAG_SECONDS: '60' };
 
 function row(id: string, changes: Record<string, unknown> = {}) {
   const created_at = new Date(NOW - 4500).toISOString();
@@ -163,7 +163,7 @@ test('a lost prediction is found by its webhook, or else by all that was sent', 
 
 test('absence is strong only if an operator knows how soon the list shows everything, and every prediction in it is certainly another one', async () => {
   assert.deepEqual(await found([]), { kind: 'absent', proof: 'weak' });
-  assert.equal(replicateWith(SURE).capabilities.findLagSeconds, 60);
+  assert.equal(replicateWith(KNOWN_LAG).capabilities.findLagSeconds, 60);
   const other = { input: { ...SENT, seed: 1 } };
   const former = { model: 'a/former-model' };
   const otherFrame = { ...replicateInput(framed('first', 'b')), seed: 1 };
@@ -179,7 +179,7 @@ test('absence is strong only if an operator knows how soon the list shows everyt
   ];
   for (const [rows, proof, spec] of cases) {
     const outcome = { kind: 'absent', proof };
-    assert.deepEqual(await found(rows, SURE, spec), outcome, JSON.stringify(rows));
+    assert.deepEqual(await found(rows, KNOWN_LAG, spec), outcome, JSON.stringify(rows));
   }
 });
 
@@ -197,11 +197,11 @@ test('a find reads all that Replicate allows an account to create in its window,
 
 const REPORT = { id: ID, status: 'processing', output: null };
 const VERIFIED = { kind: 'report', jobId: ID, verified: true };
-const KNOWN = { REPLICATE_WEBHOOK_SECRET: secretKey() };
+const KNOWN_SECRET = { REPLICATE_WEBHOOK_SECRET: secretKey() };
 
 test('a signed webhook names its prediction; its secret is configured, or fetched once', async () => {
   const delivery = signedDelivery('msg_1', REPORT, { signedAt: NOW });
-  assert.deepEqual(await received(replicateWith(KNOWN), delivery), VERIFIED);
+  assert.deepEqual(await received(replicateWith(KNOWN_SECRET), delivery), VERIFIED);
   const other = replicateWith({ REPLICATE_WEBHOOK_SECRET: 'whsec_b3RoZXI=' });
   assert.equal((await received(other, delivery)).kind, 'forged');
   assert.equal(host.requests.length, 0);
@@ -229,10 +229,10 @@ test('a webhook is forged if its body, id, time or signature was changed; one go
     signedDelivery('msg_1', REPORT, { signedAt: NOW - 301_000 }),
   ];
   for (const delivery of bad) {
-    const callback = await received(replicateWith(KNOWN), delivery);
+    const callback = await received(replicateWith(KNOWN_SECRET), delivery);
     assert.equal(callback.kind, 'forged', JSON.stringify(delivery));
   }
   // While a secret is renewed, there are several.
   const several = withHeader(good, 'webhook-signature', `v1,b2xk v2,eA== ${signature}`);
-  assert.deepEqual(await received(replicateWith(KNOWN), several), VERIFIED);
+  assert.deepEqual(await received(replicateWith(KNOWN_SECRET), several), VERIFIED);
 });

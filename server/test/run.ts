@@ -6,6 +6,7 @@ import path from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
+import { bundleTypebox } from './bundle.ts';
 import { LONG } from './long.ts';
 
 // Runs all tests, or the named files, with Node's test runner and one Postgres in a temporary folder:
@@ -53,6 +54,10 @@ const home = await mkdtemp(path.join(await fastestFolder(), 'framewright-test-')
 process.env.FRAMEWRIGHT_TEST_HOME = home;
 // Each process would otherwise strip the types of the same sources again. `npm ci` removes it.
 process.env.NODE_COMPILE_CACHE = path.resolve('node_modules/.cache/compiled');
+process.env.NODE_OPTIONS = [
+  process.env.NODE_OPTIONS,
+  await bundleTypebox(path.join(home, 'typebox')),
+].join(' ');
 // Each process that serves the pages would otherwise build them at its start.
 const { buildPages } = await import('../../console/build.ts');
 await buildPages();

@@ -166,8 +166,9 @@ async function parseLimit({ query }: FastifyRequest): Promise<void> {
 }
 
 /**
- * Collects the methods of routes registered from now on, except operators' routes and all under
- * `/console/`. Returns the `Allow` header of a URL that has a route.
+ * Collects the methods of routes registered from now on. Returns the `Allow` header of a URL that
+ * has a route; operators' routes and all under `/console/` count as unknown, so that a 405 does not
+ * tell which exist.
  */
 function collectMethods(app: FastifyInstance): (url: string) => string | undefined {
   const routes = new Map<string, { path: RegExp; methods: string[] }>();

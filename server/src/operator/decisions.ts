@@ -16,7 +16,7 @@ interface Decision extends Partial<Omit<WaitingDecision, 'what'>> {
 
 /**
  * What needs an operator's decision, most urgent first.
- * @param certificateEnd of the operator's certificate; undefined: there is none
+ * @param certificateEnd of the operator's own certificate for Content Credentials, if there is one
  */
 export async function readDecisions(db: Queryable, certificateEnd: Date | undefined) {
   const [waiting, closed, unserved, routes, recovery] = await Promise.all([

@@ -11,7 +11,7 @@ import { limitSchema } from '../requests/routes.ts';
 import { endShare, listShares, makeShare, type Share, type Shares } from '../shares/shares.ts';
 import type { Links } from '../storage/links.ts';
 import { readOwned } from '../tasks/task.ts';
-import { forInstallation, linksOf, logoOf, type TextDeps } from './pages/texts.ts';
+import { forInstallation, linksHtml, logoHtml, type TextDeps } from './pages/texts.ts';
 import { type PageDeps, siteRoute } from './route.ts';
 import { noVideo } from './tasks/gallery.ts';
 
@@ -192,11 +192,11 @@ async function htmlOf(
 
 function pageBody(main: string, brand: Brand): string {
   return `<header class="docs-header">
-    <div><a class="docs-brand" href="/">${logoOf(brand)}</a></div><div class="ruler"></div>
+    <div><a class="docs-brand" href="/">${logoHtml(brand)}</a></div><div class="ruler"></div>
   </header>
   <div class="share">
     <main class="docs-text">${main}</main>
-    <footer class="docs-footer">${linksOf(brand)}</footer>
+    <footer class="docs-footer">${linksHtml(brand)}</footer>
   </div>`;
 }
 

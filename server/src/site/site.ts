@@ -12,7 +12,7 @@ import { EXPORT_ROUTES } from './account/export.ts';
 import { getMe } from './account/me.ts';
 import { SESSION_ROUTES } from './account/sessions.ts';
 import { CODE_ROUTES, type CodeDeps } from './auth/code.ts';
-import { type IdentityDeps, ISSUER_ROUTES } from './auth/issuer.ts';
+import { ISSUER_ROUTES, type IssuerRouteDeps } from './auth/issuer.ts';
 import { PASSKEY_ROUTES } from './auth/passkeys.ts';
 import { PROOF_ROUTES } from './auth/proof.ts';
 import { CREDIT_ROUTES } from './billing/credits.ts';
@@ -49,7 +49,7 @@ export interface SiteDeps
     StatusDeps,
     ShareDeps,
     CodeDeps,
-    IdentityDeps,
+    IssuerRouteDeps,
     BillingSiteDeps,
     OperatorDeps,
     GenerationDeps,

@@ -82,7 +82,7 @@ function openApiOptions(title: string): FastifyDynamicSwaggerOptions {
   };
 }
 
-/** The operation groups and their path prefixes. The first match wins. */
+/** The operation groups and their path prefixes. */
 const TAGS = [
   { name: 'Videos', path: '/video/', description: 'Create a video, or read what it would cost.' },
   { name: 'Tasks', path: '/tasks', description: 'Read, list, cancel; the movements of credits.' },

@@ -12,7 +12,7 @@ const ENDPOINT_STATES = ['sound', 'failing', 'disabled'];
 
 /**
  * Which list of {@link Figures} a gauge shows, and which member of its rows is the value. A gauge
- * with one label may list the label's values: each is always exported, as 0 without a row, because
+ * with one label may list the label's values: these alone are exported, as 0 without a row, because
  * an alert on a missing series never fires.
  */
 type Reading = {

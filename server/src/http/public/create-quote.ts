@@ -13,6 +13,7 @@ import {
   simulatesInsufficientCredits,
 } from '../../requests/create-flow.ts';
 import { spentThisMonth } from '../../tasks/create/key-cap.ts';
+import type { CallerBalance } from './credits.ts';
 import { callerOf, endpoint, fusedRead } from './endpoint.ts';
 import { errorResponses, shown } from './schemas.ts';
 
@@ -41,9 +42,7 @@ const EXAMPLE = {
   enough: true,
 };
 
-interface Row {
-  available_credits: number;
-  is_behind: boolean;
+interface Row extends CallerBalance {
   monthly_cap: number | null;
 }
 

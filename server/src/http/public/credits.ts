@@ -7,7 +7,7 @@ import { TEST_SURFACE } from '../../ledger/transfer.ts';
 import { callerOf, endpoint, fusedRead } from './endpoint.ts';
 import { CreditBalanceSchema, errorResponses, shown } from './schemas.ts';
 
-interface Balance {
+export interface CallerBalance {
   available_credits: number;
   /**
    * Credits may have expired, or a debt is still to be subtracted: the balance must be computed.
@@ -25,7 +25,7 @@ export const getCredits = endpoint<{ gate: KeyGate; db: Database }>('GET /credit
   },
   serve: ({ gate, db }) => {
     const read = { ...BALANCE_OF_CALLER, isPipelined: true };
-    const { admit, rowOf } = fusedRead<Balance>(gate, 'admit_credits', read);
+    const { admit, rowOf } = fusedRead<CallerBalance>(gate, 'admit_credits', read);
     return {
       config: { admit },
       handler: async (request) => {

@@ -127,8 +127,8 @@ async function waitForEnd(
   const outcome = await waiting.untilEnded(wait);
   if (outcome === undefined || outcome === 'gone') return task;
   if (outcome !== 'stopped') confirm(); // a shutdown ended the wait early
-  const isEarly = outcome === 'timeout' || outcome === 'stopped';
-  const latest = isEarly ? await readTogether(db, task.id) : outcome;
+  const isUnended = outcome === 'timeout' || outcome === 'stopped';
+  const latest = isUnended ? await readTogether(db, task.id) : outcome;
   return latest ? publicColumns(latest) : task;
 }
 

@@ -19,7 +19,7 @@ import {
   deleteUploadOfCaller,
   type UploadEndpointDeps,
 } from './uploads.ts';
-import { WEBHOOK_ENDPOINTS } from './webhooks.ts';
+import { WEBHOOK_OPERATIONS } from './webhooks.ts';
 
 type EndpointDeps = CreateGenerationDeps & UploadEndpointDeps & WebhookDeps;
 
@@ -45,7 +45,7 @@ export const ENDPOINTS: Endpoint<EndpointDeps>[] = [
   createUpload,
   createPresignedUpload,
   deleteUploadOfCaller,
-  ...WEBHOOK_ENDPOINTS,
+  ...WEBHOOK_OPERATIONS,
 ];
 
 /**

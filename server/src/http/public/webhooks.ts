@@ -110,7 +110,7 @@ const SENT_SOON = {
 } as const;
 
 /** All operations on webhooks, in the order of openapi.json. */
-export const WEBHOOK_ENDPOINTS = [
+export const WEBHOOK_OPERATIONS = [
   operation('GET /webhooks', {
     operationId: 'listWebhooks',
     summary: 'List the webhook endpoints',

@@ -19,8 +19,8 @@ const REFERENCE = text('Your name for it, such as the number of an invoice; book
   word: 'REF',
   max: 100,
 });
-const OF_KIND = choiceOf('The kind of the credits.', ['paid', 'promotional'], { word: 'KIND' });
-const OF_ANY_KIND = choiceOf(
+const SHORT_KIND = { ...KIND, word: 'KIND' }; // keeps the usage on one line
+const ANY_KIND = choiceOf(
   'The kind of the credits; without it, paid and promotional ones.',
   ['paid', 'promotional', 'test'],
   { word: 'KIND' },
@@ -54,7 +54,7 @@ export const CREDITS_VERBS = {
         min: -MAX_CREDITS,
         max: MAX_CREDITS,
       }),
-      kind: OF_KIND,
+      kind: SHORT_KIND,
     },
     positional: ['account', 'credits'],
     reason: 'required',
@@ -90,7 +90,7 @@ export const CREDITS_VERBS = {
     summary: 'Show every movement of credits with the balances after it, and totals',
     fields: {
       account: ACCOUNT,
-      kind: optional(OF_ANY_KIND),
+      kind: optional(ANY_KIND),
       from: optional(time('The first moment that it covers.')),
       until: optional(time('The moment before which it ends.')),
       csv: flag('Print comma-separated values, without the totals.'),

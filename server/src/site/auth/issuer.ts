@@ -17,7 +17,7 @@ import { type PageDeps, siteRoute } from '../route.ts';
 import { type AccountRequest, onReopened, tellOwner } from '../tell-owner.ts';
 import { readCookie, setCookie, setSessionCookie, signedInFrom } from './cookies.ts';
 
-export interface IdentityDeps extends PageDeps {
+export interface IssuerRouteDeps extends PageDeps {
   log: Log;
   issuers: ReadonlyMap<IssuerName, Issuer>;
   signupCredits: number;
@@ -30,7 +30,7 @@ const ParamsSchema = Type.Object({ provider: Type.String({ maxLength: 20 }) });
 /** Why a sign-in failed: `error` in the sign-in page's URL. */
 type IssuerFailure = 'denied' | 'disabled' | 'expired' | 'failed' | 'unavailable' | 'unverified';
 
-function issuerNamed(deps: IdentityDeps, text: string): [IssuerName, Issuer] {
+function issuerNamed(deps: IssuerRouteDeps, text: string): [IssuerName, Issuer] {
   const found = [...deps.issuers].find(([name]) => name === text);
   if (!found) throw noSuchPath();
   return found;
@@ -44,7 +44,7 @@ const getStart = siteRoute('GET /auth/start/:provider', {
   access: 'public',
   params: ParamsSchema,
   query: Type.Object({ next: Type.Optional(Type.String({ maxLength: 2000 })) }),
-  handle: async (deps: IdentityDeps, { params, query, request, reply }) => {
+  handle: async (deps: IssuerRouteDeps, { params, query, request, reply }) => {
     const [name, issuer] = issuerNamed(deps, params.provider);
     const publicUrl = deps.publicUrl();
     const { token, start } = await storeStart(deps.db, name, nextPath(query.next));
@@ -64,7 +64,7 @@ const getReturn = siteRoute('GET /auth/return/:provider', {
   access: 'public',
   params: ParamsSchema,
   query: Type.Object({}, { additionalProperties: true }),
-  handle: async (deps: IdentityDeps, { params, request, reply }) => {
+  handle: async (deps: IssuerRouteDeps, { params, request, reply }) => {
     const [name, issuer] = issuerNamed(deps, params.provider);
     const publicUrl = deps.publicUrl();
     const cookie = readCookie(request, publicUrl, START_COOKIE);
@@ -101,7 +101,7 @@ function signInPage(failure: IssuerFailure, next: string): string {
 
 /** Redirects to the sign-in page, since a browser would show the error envelope as JSON. */
 function giveUp(
-  { log }: IdentityDeps,
+  { log }: IssuerRouteDeps,
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
   { error, name, next }: { error: unknown; name: IssuerName; next: string },
 ): void {

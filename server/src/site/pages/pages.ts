@@ -82,7 +82,7 @@ export function isPageRequest({ method, url, headers }: FastifyRequest): boolean
   return isRead && headers.accept?.includes('text/html') === true && !NO_PAGES_BELOW.test(path);
 }
 
-export interface PagesDeps extends GuardDeps, TextDeps {
+export interface PageRoutesDeps extends GuardDeps, TextDeps {
   log: Log;
   origins: PageOrigins;
   shares: Shares | undefined;
@@ -95,7 +95,7 @@ const TEXTS = ['favicon.svg', 'robots.txt'];
  * Serves the pages and their assets, compressed if the browser accepts it. All pages are the file
  * index.html, revalidated each time; assets never change.
  */
-export async function pageRoutes(app: FastifyInstance, deps: PagesDeps): Promise<void> {
+export async function pageRoutes(app: FastifyInstance, deps: PageRoutesDeps): Promise<void> {
   const headers = pageHeaders(deps.origins);
   app.addHook('onRequest', async (_request, reply) => {
     reply.headers(headers);

@@ -94,8 +94,8 @@ export function forInstallation(text: string, file: string, deps: TextDeps): str
     name: brand.name,
     accent: brand.color ?? UNBRANDED.accent,
     head: headOf(deps),
-    logo: logoOf(brand),
-    links: linksOf(brand),
+    logo: logoHtml(brand),
+    links: linksHtml(brand),
     editLink: (source) =>
       docsEditUrl === undefined ? '' : `<a href="${docsEditUrl}/${source}">Edit this page</a>`,
   });
@@ -115,7 +115,7 @@ function headOf({ brand, publicUrl, showsTestPatterns }: TextDeps): string {
 }
 
 /** Only an icon needs the name beside it: other logos contain the name. */
-export function logoOf(brand: Brand): string {
+export function logoHtml(brand: Brand): string {
   const name = escapeHtml(brand.name);
   const { url, width, height, is_icon: isIcon } = shownLogo(brand) ?? {};
   if (url === undefined) return `<span>${name}</span>`;
@@ -124,7 +124,7 @@ export function logoOf(brand: Brand): string {
   return isIcon ? `${image}<span>${name}</span>` : image;
 }
 
-export function linksOf({ terms_url, privacy_url, imprint_url, support_email }: Brand): string {
+export function linksHtml({ terms_url, privacy_url, imprint_url, support_email }: Brand): string {
   const links = {
     Terms: terms_url,
     Privacy: privacy_url,

@@ -119,10 +119,10 @@ export function movementNames({ id, movements }: Pick<CreditOrder, 'id' | 'movem
   return Array.from({ length: movements }, (_, i) => `order:${id}:${i + 1}`);
 }
 
-function listWhere<const Account extends string>(name: string, account: Account) {
+function listWhere<const Condition extends string>(name: string, condition: Condition) {
   return namedStatement(
     name,
-    `${ORDERS} where ${account} and (:state::text is null or o.state = :state)
+    `${ORDERS} where ${condition} and (:state::text is null or o.state = :state)
        and (o.dispute is not null or not :disputed::boolean) and (:after::text is null
          or (o.created_at, o.id) < (select c.created_at, c.id from orders c where c.id = :after))
      order by o.created_at desc, o.id desc limit :limit`,

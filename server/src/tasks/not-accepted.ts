@@ -23,7 +23,7 @@ const LOCK_AND_MARK = statement(
 );
 
 /**
- * Locks the task and marks when it was first not accepted.
+ * Locks the task and records when it was first not accepted (`refused_at`).
  * @throws Superseded when another worker has the lease
  */
 async function lockAndMark(tx: Transaction, { id, lease }: Task) {
@@ -167,9 +167,9 @@ const STATE_BY = { operator: 'paused', outage: 'closed' };
 /** Jitter, so that tasks waiting for a provider don't all become due at once. */
 const SPREAD_SECONDS = 5;
 
-/** Whether an operator paused all connections that the task tried in this round. */
+/** Whether an operator paused all other connections that the task tried in this round. */
 async function arePaused(tx: Transaction, tried: readonly string[] | null): Promise<boolean> {
-  if (!tried) return true;
+  if (!tried) return true; // it tried only this one, which is paused
   const paused = new Set((await listPauses(tx)).map(({ subject }) => subject));
   return tried.every((name) => paused.has(name));
 }

@@ -24,8 +24,8 @@ const UNCHECKED: DigestCheck = { update: () => {}, end: () => {} };
 /**
  * Checks a whole body against a digest in the response's headers (RFC 9530, RFC 3230,
  * `Content-MD5`, `x-amz-checksum-*`, `x-goog-hash`). Of several, the preferred algorithm counts.
- * Unknown algorithms and malformed headers are ignored. An ETag is never used: that of a multipart
- * upload is not a digest of the file.
+ * Unknown algorithms and malformed headers are ignored. An ETag is never used: after a multipart
+ * upload it is no digest of the file.
  */
 export function checkDigest(headers: IncomingHttpHeaders): DigestCheck {
   // The digest would be of the encoded body, which is not what arrives here.

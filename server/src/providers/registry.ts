@@ -110,7 +110,7 @@ function readPolicy(env: Environment, provider: string): Policy {
   return { assumeAbsentAfterHours: number(env, name, 0, { min: 1, max: 8760 }) };
 }
 
-/** The names of all providers; each is also that of a connection. */
+/** The names of all providers. Each provider also has a connection of its own name. */
 export const PROVIDER_NAMES: readonly string[] = REGISTRY.map(({ name }) => name);
 
 /** Providers with variables of their own: all but those that are built in. */
@@ -201,7 +201,7 @@ function configureConnection(env: Environment, connection: ProviderConnection) {
   }
 }
 
-/** The connection of this name; unless CONNECTIONS has it, that of the provider of this name. */
+/** The connection of this name: one of CONNECTIONS, or else the provider's own. */
 function connectionOf(connections: ProviderConnection[], name: string): ProviderConnection {
   return connections.find((connection) => connection.name === name) ?? { name, kind: name };
 }

@@ -16,7 +16,7 @@ after(() => database.close());
 
 const REQUEST = requestOf({ prompt: 'a lighthouse at dawn', model: 'video-2.0' });
 
-/** Can make videos with its own id of the model, and with those of its app. */
+/** Serves a model under an id of its `app/`, or if the route names no id. */
 const canServe: NonNullable<HostedProvider['canServe']> = (_, id) => id?.startsWith('app/') ?? true;
 
 /** Stores a route of video-2.0, by order if nothing else is given. */

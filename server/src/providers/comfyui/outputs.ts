@@ -18,7 +18,7 @@ const VIDEO_NAME = /\.(mp4|m4v|mov|webm|mkv)$/i;
 /**
  * Picks the result from the files that the nodes of a job saved: a video with the job id in its
  * name (if the template puts it there), otherwise a video in the output folder, otherwise a
- * preview. Of several equal videos, the first is the result.
+ * preview. Of several of the same rank, the first is the result.
  * @param outputs node id to a map of kinds (`images`, `gifs`, `video`, ...) to lists of files
  */
 export function videoAmong(outputs: unknown, jobId: string): OutputReference | undefined {

@@ -43,7 +43,7 @@ export async function findInHistory(account: Fal, attempt: FindJobInput): Promis
   const { candidates } = await readCandidates(account.api, list, {
     idOf: (row) => row.request_id,
     compare: (row) =>
-      wasSent(row.sent_at, attempt) ? compare(row.json_input, attempt.jobSpec) : 'other',
+      wasSentInTime(row.sent_at, attempt) ? compare(row.json_input, attempt.jobSpec) : 'other',
   });
   return pickJob(candidates, attempt);
 }
@@ -68,7 +68,7 @@ function historyUrl({ platformUrl, models, now }: Fal, attempt: FindJobInput, cu
   return url.href;
 }
 
-function wasSent(time: string, { sentBetween }: FindJobInput): boolean {
+function wasSentInTime(time: string, { sentBetween }: FindJobInput): boolean {
   const sentAt = Date.parse(time);
   const skew = SKEW_SECONDS * 1000;
   return sentAt >= sentBetween.from - skew && sentAt <= sentBetween.to + skew;

@@ -26,9 +26,10 @@ export function readFalSettings(env: Environment) {
   return apiKey === undefined ? undefined : { ...settings, apiKey };
 }
 
+/** An account at fal, as its adapter uses it. */
 export interface Fal extends FalSettings {
   api: Api;
-  /** The `owner/app` under which requests are read: the rest of an endpoint is left out there. */
+  /** Requests are read under this `owner/app`, without the rest of their endpoint's path. */
   app: string;
   now(): number;
 }

@@ -7,11 +7,12 @@ import type { Database } from './database.ts';
  */
 export function fewConnections(db: Database, count: number): Database {
   const permits = createFairSemaphore(count);
-  const inTurn = <T>(work: () => Promise<T>) => permits.run('', undefined, work);
+  // All work has the same key, so it runs in order of arrival.
+  const inOrder = <T>(work: () => Promise<T>) => permits.run('', undefined, work);
   return {
     ...db,
-    query: (sql, values) => inTurn(() => db.query(sql, values)),
-    transaction: (work) => inTurn(() => db.transaction(work)),
-    snapshot: (work) => inTurn(() => db.snapshot(work)),
+    query: (sql, values) => inOrder(() => db.query(sql, values)),
+    transaction: (work) => inOrder(() => db.transaction(work)),
+    snapshot: (work) => inOrder(() => db.snapshot(work)),
   };
 }

@@ -34,12 +34,13 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
     await requireOwner(client);
     await lock(client, settings);
     await makeMigrationsTable(client);
-    const locked = await readSchemaState(client, files);
-    for (const file of locked.pending) {
-      if (!locked.isNew) settings.report(`${file.name} runs`);
+    // Read again: another process may have migrated before this one got the lock.
+    const state = await readSchemaState(client, files);
+    for (const file of state.pending) {
+      if (!state.isNew) settings.report(`${file.name} runs`);
       await runMigration(client, file, settings);
     }
-    return locked.pending.map(({ name }) => name);
+    return state.pending.map(({ name }) => name);
   });
 }
 

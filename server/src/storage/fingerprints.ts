@@ -1,14 +1,14 @@
 import { command, type Queryable, queryFirst } from '../database/database.ts';
 
-/** The most of a hash's 256 bits in which similar frames differ; others differ in 88 or more. */
+/** Similar frames differ in at most this many of a hash's 256 bits, others in 88 or more. */
 const SIMILAR_BITS = 64;
 
-/** Bits of a part of a hash. Similar frames have a part that is equal or differs in one bit. */
+/** A band is this many bits of a hash. Similar frames have a band that differs in one bit at most. */
 const BAND_BITS = 16;
 const HEX_DIGITS = BAND_BITS / 4;
 const BANDS = [0, 1, 2, 3];
 
-/** The first parts of a hash, each with its number, for the index. */
+/** The first bands of a hash, each with its number, for the index. */
 function bandsOf(hash: string): number[] {
   return BANDS.map((band) => {
     const bits = hash.slice(band * HEX_DIGITS, (band + 1) * HEX_DIGITS);
@@ -37,7 +37,7 @@ export const INSERT_HASHES = `insert into frame_hashes (object_id, hashes, bands
        string_to_array(bands, ' ')::int[]
      from unnest(:hashedIds::text[], :hashes::text[], :bands::text[]) as hashed (id, hashes, bands)`;
 
-// Compares only hashes that share a part: comparing each with each takes a hundred times as long.
+// Compares only hashes that share a band: comparing each with each takes a hundred times as long.
 const findByHashes = queryFirst<
   [hashes: string[], bands: string[]],
   { task_id: string; object_id: string; created_at: Date }

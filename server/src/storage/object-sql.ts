@@ -1,6 +1,6 @@
 /** SQL about objects, for statements of other rooms that know their ids. */
 
-/** The output with this id, also after its deletion: a select. */
+/** A select of the output with this id, even of a deleted one. */
 export function outputFile(id: string): string {
   return `select id, role, state, media_type, size_bytes, delete_after, taken_down_at, taken_down_by
      from stored_objects where id = ${id}`;

@@ -101,7 +101,7 @@ test('a file that arrives after its write was given up is deleted', async () => 
   await assertGone(lateId);
 });
 
-test('so is the file of an object that another worker has had deleted meanwhile', async () => {
+test('a file that arrives after another worker had its object deleted is deleted', async () => {
   let lateId = '';
   const slow: Storage = {
     ...storage,

@@ -58,9 +58,9 @@ export interface Removal {
 }
 
 /**
- * Takes an object down: from the commit on it is not served, and a worker deletes its file; that of
- * evidence once its time is over.
- * @param output for an output: its task, and the jobs of that task, whose copies go with it
+ * Takes an object down: from the commit on it is not served, and a worker deletes its file, or keeps
+ * it as evidence for some days first.
+ * @param output for an output: its task and that task's jobs, whose renders are taken down too
  * @returns until when it is evidence; null: it is not
  */
 export async function takeDownObject(

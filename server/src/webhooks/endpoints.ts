@@ -193,7 +193,7 @@ const REPLACE_SECRET = namedStatement(
 );
 
 /**
- * The previous secret signs as well for a day, so that a receiver can switch without refusing a
+ * For a day the previous secret signs too, so that a receiver can switch without refusing a
  * delivery. Mails the owner. @throws ApiError `not_found`
  */
 export async function replaceSecret(

@@ -163,7 +163,7 @@ const lineOf = ({ secret, headers, body }: Delivery): string =>
 for (const [i, { tab, version, file, ask, compile, run }] of LANGUAGES.entries()) {
   const [program, ...options] = version;
   const skip = spawnSync(program, options).status !== 0 && `there is no ${program}`;
-  (i === 0 ? test : longTest)(`so does the one in ${tab}`, { skip }, () => {
+  (i === 0 ? test : longTest)(`the verifier in ${tab} on that page does too`, { skip }, () => {
     const cwd = mkdtempSync(path.join(tmpdir(), 'verifier-'));
     try {
       const text = programOf(tab).replace('import (\n', 'import (\n\t"fmt"\n\t"io"\n\t"os"\n');

@@ -22,7 +22,7 @@ const RESPONSE_MS = 30_000;
 
 /**
  * A client whose calls all time out, unlike the SDK's. Checksums are sent only where this service
- * sets one: the SDK's turn a streamed PUT into a chunked body with a trailer, which many stores
+ * sets one: the SDK's own turn a streamed PUT into a chunked body with a trailer, which many stores
  * refuse or store verbatim (decisions/0021).
  */
 export function openS3Client(

@@ -22,21 +22,21 @@ export function parseS3Url(text: string) {
   if (unknown !== undefined) {
     throw new UsageError(`unknown parameter "${unknown}": expected ${PARAMETERS.join(', ')}`);
   }
-  const given = address(searchParams, 'endpoint');
+  const given = readAddress(searchParams, 'endpoint');
   const region = searchParams.get('region') || (given === undefined ? '' : 'us-east-1');
   if (!/^[\w-]+$/.test(region)) throw new UsageError('region must be given, such as eu-central-1');
   const endpoint = given ?? `https://s3.${region}.amazonaws.com`;
   return {
     bucket: url.hostname,
     /** The prefix of each object's id, without outer slashes; may be empty. */
-    prefix: decoded(url.pathname).replace(/^\/+|\/+$/g, ''),
+    prefix: decodePath(url.pathname).replace(/^\/+|\/+$/g, ''),
     region,
     /** Where this service reaches the store: scheme and host, without a trailing slash. */
     endpoint,
     /** Where clients and providers reach it, for presigned links. */
-    publicEndpoint: address(searchParams, 'publicEndpoint') ?? endpoint,
+    publicEndpoint: readAddress(searchParams, 'publicEndpoint') ?? endpoint,
     /** Whether the bucket is in the path of a URL; otherwise it is in the host name. */
-    pathStyle: yesOrNo(searchParams, 'pathStyle', given !== undefined),
+    pathStyle: readYesOrNo(searchParams, 'pathStyle', given !== undefined),
   };
 }
 
@@ -44,7 +44,7 @@ export function keyOf({ prefix }: Pick<S3Settings, 'prefix'>, name: string): str
   return prefix === '' ? name : `${prefix}/${name}`;
 }
 
-function decoded(path: string): string {
+function decodePath(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
@@ -52,7 +52,7 @@ function decoded(path: string): string {
   }
 }
 
-function address(parameters: URLSearchParams, name: string): string | undefined {
+function readAddress(parameters: URLSearchParams, name: string): string | undefined {
   const text = parameters.get(name) ?? '';
   if (text === '') return undefined;
   const url = URL.parse(text);
@@ -63,7 +63,7 @@ function address(parameters: URLSearchParams, name: string): string | undefined 
   return url.origin;
 }
 
-function yesOrNo(parameters: URLSearchParams, name: string, fallback: boolean): boolean {
+function readYesOrNo(parameters: URLSearchParams, name: string, fallback: boolean): boolean {
   const text = parameters.get(name) || String(fallback);
   if (text !== 'true' && text !== 'false') throw new UsageError(`${name} must be true or false`);
   return text === 'true';

@@ -51,7 +51,7 @@ export function Shell({ navigationCount, children }: ShellProps) {
     (title ?? main.current)?.focus({ preventScroll: true });
   }, [navigationCount]);
   const me = state.kind === 'in' ? state.me : undefined;
-  // An operator at work has no balance and no test mode.
+  // The operator's console has no balance and no test mode.
   const isOperatorConsole = me?.is_operator === true && /^\/operator(\/|$)/.test(path);
   const items = isOperatorConsole ? CONSOLE : me ? DESTINATIONS : PUBLIC;
   return (

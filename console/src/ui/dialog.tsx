@@ -85,12 +85,12 @@ function useModal(mustBeAnswered: boolean, onClose: () => void) {
 
 interface DialogProps {
   title: string;
-  /** Called when the dialog closes, and must remove it; by default, it is only removed. */
+  /** Called when the dialog closes, instead of removing it: it must do so itself (`useClose`). */
   onClose?: (() => void) | undefined;
   children: ComponentChildren;
 }
 
-/** The first control gets the focus: a field, or the button that only closes the dialog. */
+/** Its first control gets the focus: a field, or the button that cancels. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const { mustBeAnswered, close } = useContext(DialogContext);
   const dialog = useModal(mustBeAnswered, onClose ?? close);

@@ -105,7 +105,7 @@ function relative(date: Date, now: number): string {
   return RELATIVE.format(Math.trunc(seconds / step[1]), step[0]);
 }
 
-/** A time to the second, in the user's time zone; `utc` where the page filters by day. */
+/** A time to the second, in the user's time zone; in UTC on pages that filter by day. */
 export function DateTime({ at, utc = false }: { at: string; utc?: boolean }) {
   return (
     <time dateTime={at} class="figures whitespace-nowrap">

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { brand } from '../brand.ts';
 
-/** @param title empty: the page has the name of the installation only */
+/** @param title empty: the window shows only the name of the installation */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = title === '' ? brand.name : `${title} – ${brand.name}`;

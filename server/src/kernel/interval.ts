@@ -8,7 +8,7 @@ import type { Log } from './log.ts';
 const GRID_SECONDS = 0.5;
 
 /** Milliseconds from `now` until the last multiple that is at most `seconds` away. */
-function untilTick(seconds: number, now = performance.now()): number {
+function msUntilTick(seconds: number, now = performance.now()): number {
   if (seconds < GRID_SECONDS) return seconds * 1000;
   const grid = GRID_SECONDS * 1000;
   return Math.floor((now + seconds * 1000) / grid) * grid - now;
@@ -25,24 +25,24 @@ export function startInterval(
   work: () => Promise<unknown>,
 ): () => void {
   const { name, log, signal } = options;
-  let isAsked = false;
+  let isRunRequested = false;
   let wake = () => {};
   const pause = () =>
     new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, untilTick(seconds));
+      const timer = setTimeout(resolve, msUntilTick(seconds));
       wake = () => {
         clearTimeout(timer);
         resolve();
       };
     });
   const runNow = () => {
-    isAsked = true;
+    isRunRequested = true;
     wake();
   };
   signal.addEventListener('abort', runNow, { once: true });
   const run = async () => {
     while (!signal.aborted) {
-      isAsked = false;
+      isRunRequested = false;
       const startedAt = performance.now();
       const result = await work().then(
         () => 'done' as const,
@@ -53,7 +53,7 @@ export function startInterval(
         },
       );
       report('periodic', { work: name, result, seconds: secondsSince(startedAt) });
-      if (!isAsked) await pause();
+      if (!isRunRequested) await pause();
     }
   };
   void run();

@@ -63,7 +63,7 @@ export class RefusedMedia extends Error {
 }
 
 /** @throws RefusedMedia when a picture has more pixels than `limit` */
-export function requirePixels(size: { width: number; height: number }, limit: number): void {
+export function limitPixels(size: { width: number; height: number }, limit: number): void {
   const { width, height } = size;
   if (width * height <= limit) return;
   const explanation = `The picture has ${width} x ${height} pixels; at most ${limit} are accepted.`;

@@ -7,7 +7,7 @@ import { Card, Figure } from '../../ui/card.tsx';
 import { Credits, DateTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load } from '../../ui/states.tsx';
-import { Choice } from './choice.tsx';
+import { BuyCredits } from './buy-credits.tsx';
 import { LowBalance } from './low-balance.tsx';
 import { Orders, SubscriptionCard } from './purchases.tsx';
 import { ReturnNotice } from './return-notice.tsx';
@@ -36,7 +36,7 @@ function LiveCredits() {
       </Load>
       {subscription && <SubscriptionCard subscription={subscription} />}
       <Load from={offers} skeleton={<div class="blank h-80" />}>
-        {(known) => <Choice offers={known} subscription={subscription} />}
+        {(known) => <BuyCredits offers={known} subscription={subscription} />}
       </Load>
       {credits.data && (
         <LowBalance credits={credits.data} packs={offers.data?.packs ?? []} onChange={reload} />

@@ -28,7 +28,7 @@ export function BrandPage() {
   );
 }
 
-/** Asks for what no variable has set. */
+/** Asks for the settings that no variable fixes. */
 function changeOf(settings: Setting[]): Change {
   const own = settings.filter(({ set_by: by }) => by === 'operator');
   const texts = own.filter(({ setting }) => setting !== 'logo');

@@ -45,7 +45,7 @@ const REVIEWS: Column<Review>[] = [
   )),
 ];
 
-/** What is below the prompt. Files open on request only: what they show may be disturbing. */
+/** The facts below the prompt. Files open on request only, since they may show something disturbing. */
 function Request({ review: { id, model, mode, credits, files } }: { review: Review }) {
   return (
     <>

@@ -20,7 +20,7 @@ export type Change = GivenChange & {
   without?: string[];
   title?: string;
   effect?: string;
-  /** Asked for instead of the fields: one of these alternatives. */
+  /** The dialog asks for one of these alternatives instead of the fields. */
   choices?: Choice[];
 };
 

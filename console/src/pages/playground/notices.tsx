@@ -12,7 +12,7 @@ interface NoticeProps extends Actions {
   error: ApiFailure;
 }
 
-/** The requests that became no task. */
+/** The requests that got no task. */
 export function Notices({ runs, ...actions }: Omit<ReturnType<typeof useRuns>, 'generate'>) {
   const shown = (Notice: typeof Lost, batches: WithError[][]) =>
     batches.flatMap((batch) => {

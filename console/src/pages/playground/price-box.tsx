@@ -29,17 +29,19 @@ export function useQuote(form: Form, count: number, prices: FormRules, balance: 
   const seconds = videos.map((video) => video.seconds);
   const priced = { model, resolution, duration, reference_video_durations: seconds };
   const text = JSON.stringify(count > 1 ? { ...priced, count } : priced);
-  const asked = useDebounced(text);
+  const debounced = useDebounced(text);
   const ask = (body: string, signal?: AbortSignal) =>
     api('POST /console/api/price', {
       query: { mode },
       body: JSON.parse(body),
       ...(signal && { signal }),
     });
-  const { data, error } = useRead(`${mode} ${balance} ${asked}`, (signal) => ask(asked, signal));
+  const { data, error } = useRead(`${mode} ${balance} ${debounced}`, (signal) =>
+    ask(debounced, signal),
+  );
   const last = useRef<Quote | undefined>(undefined);
   if (data || error) last.current = data;
-  const isStale = asked !== text || !(data || error); // the form has changed meanwhile
+  const isStale = debounced !== text || !(data || error); // the form has changed meanwhile
   /** Whether the balance pays for all videos together now: another window may have spent some. */
   const isPayable = async () => (await ask(text)).is_affordable;
   return { quote: last.current, error, isStale, isPayable };

@@ -19,8 +19,8 @@ interface Submission {
 
 /**
  * A request that has no task yet. `interrupted`: it was under way at a reload. `lost`: no response
- * came, so it may have been accepted; only the user decides whether to retry it, with the same key.
- * `refused`: nothing was created or charged.
+ * came, so it may have been accepted; only the user decides whether to resend it, with the same
+ * Idempotency-Key. `refused`: nothing was created or charged.
  */
 export type Run = { submission: Submission } & (
   | { kind: 'sending' | 'interrupted' }
@@ -112,7 +112,7 @@ function without(list: RunList, gone: Run[]): Run[] {
   return list.runs.filter(({ submission: { key } }) => !keys.has(key));
 }
 
-/** A run that has a task is over here: the list of tasks has it. */
+/** A run that got a task is removed: the list of tasks shows it from then on. */
 function setOutcome(list: RunList, run: Run, outcome: ShownTask | Run): void {
   if ('kind' in outcome) {
     const { key } = run.submission;
@@ -151,7 +151,7 @@ async function generate(list: RunList, bodies: Body[]): Promise<void> {
 
 export type WithError = Extract<Run, { error: ApiFailure }>;
 
-/** Runs of a kind, those that were sent together in one batch. */
+/** Runs of a kind, grouped by what was sent together. */
 function batchesOf(runs: Run[], kind: WithError['kind']): WithError[][] {
   const alike = runs.filter((run): run is WithError => run.kind === kind);
   return [...Map.groupBy(alike, ({ submission: { key, batch } }) => batch ?? key).values()];

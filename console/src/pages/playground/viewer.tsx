@@ -18,7 +18,7 @@ interface ViewerProps extends Uses {
   onCompare: (() => void) | undefined;
 }
 
-/** One video, or what became of it. */
+/** One video; its progress until there is one, or why there is none. */
 export function Viewer({ task, error, onCompare, ...uses }: ViewerProps) {
   const isRunning = task.status === 'processing';
   const id = `result-${task.id}`;

@@ -140,7 +140,7 @@ function fileOf(video: NonNullable<ShownTask['video']>) {
   ];
 }
 
-/** What the file says of itself, to every program that reads Content Credentials. */
+/** What the file says about itself, to every program that reads Content Credentials. */
 function Credentials({ credentials }: NonNullable<ShownTask['video']>) {
   if (credentials === null) return null;
   const { made_by_ai: isAi, model, at } = credentials;

@@ -97,7 +97,7 @@ function useMissingFile(id: string, url: string | null): boolean {
   const [missing, setMissing] = useState<string>();
   const isThere = url !== null;
   useEffect(() => {
-    // If the file is on another origin, this page may not ask about it.
+    // The browser does not let this page read the status of a file on another origin.
     if (url === null || new URL(url, location.href).origin !== location.origin) return;
     const stop = new AbortController();
     fetch(url, { method: 'HEAD', signal: stop.signal }).then(

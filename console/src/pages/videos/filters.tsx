@@ -10,7 +10,7 @@ export type Filters = Partial<Record<(typeof NAMES)[number], string>>;
 
 const NAMES = ['text', 'state', 'starred', 'model', 'key', 'surface', 'tag', 'from', 'to'] as const;
 
-/** These are not folded away. */
+/** How many of the names are not folded away. */
 const FREQUENT = 3;
 
 export function filtersOf(query: Record<string, string>): Filters {

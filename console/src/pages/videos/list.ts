@@ -5,13 +5,13 @@ import { type LoadedList, type Part, useEvery, useList, useListener } from '../.
 import { useMode } from '../../session.tsx';
 import type { Filters } from './filters.tsx';
 
-interface LeftList {
+interface SavedList {
   parts: Part<VideoItem>[];
   scrollY: number;
 }
 
-/** The lists that this page has left, by mode and history entry; signing out forgets them. */
-const leftLists = new Map<string, LeftList>();
+/** The lists as this page showed them last, by mode and history entry; signing out forgets them. */
+const savedLists = new Map<string, SavedList>();
 
 /** The key of the current history entry; assigned on first use. */
 function entryKey(): string {
@@ -26,20 +26,20 @@ function entryKey(): string {
 export function useReturningList(filters: Filters): LoadedList<VideoItem> {
   const mode = useMode();
   const [key] = useState(() => `${mode} ${entryKey()}`);
-  const [before] = useState(() => leftLists.get(key));
+  const [before] = useState(() => savedLists.get(key));
   const list = useList('/console/api/tasks', { query: { ...filters, mode } }, before?.parts);
-  const now = useRef<LeftList>({ parts: [], scrollY: 0 });
-  now.current.parts = list.parts;
+  const shown = useRef<SavedList>({ parts: [], scrollY: 0 });
+  shown.current.parts = list.parts;
   useLayoutEffect(() => {
     if (before) scrollTo(0, before.scrollY);
   }, []);
   const noteScroll = () => {
-    now.current.scrollY = scrollY;
+    shown.current.scrollY = scrollY;
   };
   useListener(['scroll'], noteScroll);
   useEffect(() => {
     noteScroll();
-    return () => void leftLists.set(key, now.current);
+    return () => void savedLists.set(key, shown.current);
   }, []);
   return list;
 }
@@ -50,8 +50,8 @@ const POLL_MS = 4000;
 export function usePolled({ items, parts }: LoadedList<VideoItem>): VideoItem[] | undefined {
   const [fresh, setFresh] = useState<Map<string, VideoItem>>(new Map());
   const mode = useMode();
-  const [newest] = parts;
-  useEffect(() => setFresh(new Map()), [newest]); // the list is newer now
+  const [firstPart] = parts;
+  useEffect(() => setFresh(new Map()), [firstPart]); // a reloaded list is newer
   const current = items?.map((item) => fresh.get(item.id) ?? item);
   const isWaiting = current?.some((item) => item.status === 'processing');
   useEvery(isWaiting ? POLL_MS : undefined, async () => {

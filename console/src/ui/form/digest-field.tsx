@@ -18,7 +18,7 @@ interface Props {
   onDigest: (sha256: string, file: File) => unknown;
 }
 
-/** Takes a video file and gives its digest: the file stays on the reader's computer. */
+/** A field for a video file that reports only its digest: the file stays on the reader's computer. */
 export function DigestField({ label, hint, onDigest }: Props) {
   const { isBusy, failure, send } = useSending(async (file: File) =>
     onDigest(await digestOf(file), file),

@@ -8,7 +8,7 @@ import {
 import { Codec, Packet } from 'node-av/lib';
 import type { ByteSource } from '../byte-source.ts';
 import { openDecoder } from '../decoder.ts';
-import { type MediaFacts, PIXEL_BOUNDS, RefusedMedia, requirePixels } from '../measurement.ts';
+import { limitPixels, type MediaFacts, PIXEL_BOUNDS, RefusedMedia } from '../measurement.ts';
 import { jpegLayout } from './jpeg.ts';
 import { type ImageLayout, MAX_FLAWS } from './layout.ts';
 import { pngIsWhole, pngLayout } from './png.ts';
@@ -32,8 +32,8 @@ export async function decodeImage(file: ByteSource, mediaType: ImageType): Promi
   const layout = layoutOf(mediaType, file.read(0, file.sizeBytes));
   const { flaws, lossy } = layout;
   if (flaws.length > MAX_FLAWS) throw incomplete();
-  requirePixels(layout, PIXEL_BOUNDS.imagePixels);
-  if (lossy) requirePixels(lossy, PIXEL_BOUNDS.imagePixels);
+  limitPixels(layout, PIXEL_BOUNDS.imagePixels);
+  if (lossy) limitPixels(lossy, PIXEL_BOUNDS.imagePixels);
   if (mediaType === 'image/png' && !(await pngIsWhole(layout))) throw incomplete();
   const { width, height } = await decodePixels(mediaType, layout);
   const isTurned = layout.orientation >= 5; // 5 to 8 swap rows and columns

@@ -24,7 +24,7 @@ import {
 } from 'node-av/lib';
 import type { ByteSource } from '../byte-source.ts';
 import { openDecoder, requireSuccess } from '../decoder.ts';
-import { type DecodedFrames, PIXEL_BOUNDS, RefusedMedia, requirePixels } from '../measurement.ts';
+import { type DecodedFrames, limitPixels, PIXEL_BOUNDS, RefusedMedia } from '../measurement.ts';
 
 /** The demuxers, each with all of FFmpeg's names for it, as `format_whitelist` needs them. */
 const FORMATS = { mov: 'mov,mp4,m4a,3gp,3g2,mj2', matroska: 'matroska,webm' };
@@ -58,7 +58,7 @@ export async function openContainer(
   });
   requireSuccess(await input.openInput('', format, options));
   // findStreamInfo decodes some frames with its own decoders, which do not get max_pixels.
-  for (const { codecpar } of input.streams) requirePixels(codecpar, PIXEL_BOUNDS.videoPixels);
+  for (const { codecpar } of input.streams) limitPixels(codecpar, PIXEL_BOUNDS.videoPixels);
   if (looksAhead) requireSuccess(await input.findStreamInfo());
   return input;
 }
@@ -153,7 +153,7 @@ export function audioStream(input: FormatContext, video: Stream): Stream | null 
 
 /** @throws RefusedMedia when its decoder may not run, or the picture is too large */
 export function openVideoDecoder(stream: Stream, frames: DecodedFrames) {
-  requirePixels(stream.codecpar, PIXEL_BOUNDS.videoPixels);
+  limitPixels(stream.codecpar, PIXEL_BOUNDS.videoPixels);
   const codec = Codec.findDecoder(stream.codecpar.codecId);
   if (!codec || !CODECS.split(',').includes(codec.name ?? '')) {
     throw damaged('The codec of the video is not supported.');

@@ -17,7 +17,7 @@ type Plan = OnSale['plans'][number];
 
 const WAYS = { packs: 'Once', plans: 'By subscription' };
 
-export function Choice({
+export function BuyCredits({
   offers: { packs, plans, is_test: isTest },
   subscription,
 }: {

@@ -36,8 +36,8 @@ function Presets({ body, onUse }: PresetsProps) {
     close();
   };
   const remove = async (gone: string) => {
-    await api('DELETE /console/api/presets/:name', { params: { name: gone } }).catch(
-      ({ message }) => toast(message, 'bad'),
+    await api('DELETE /console/api/presets', { query: { name: gone } }).catch(({ message }) =>
+      toast(message, 'bad'),
     );
     await presets.reload();
   };

@@ -218,7 +218,7 @@ test('presets are an account’s own, at most fifty, and erased with it', async 
     { name: 'b', request: { duration: 8, reference_video_urls: ['upload:obj_1'] } },
   ]);
   assert.deepEqual(await named(other), []);
-  assertError(await other.delete(`${presets}/b`), 'not_found');
+  assertError(await other.delete(`${presets}?name=b`), 'not_found');
   for (const [name, request] of [
     ['', {}],
     ['x'.repeat(81), {}],
@@ -227,7 +227,11 @@ test('presets are an account’s own, at most fifty, and erased with it', async 
   ] as const) {
     assertError(await save(name, request), 'invalid_request');
   }
-  assert.equal((await visitor.delete(`${presets}/${encodeURIComponent('A/1')}`)).status, 200);
+  await save('.', {});
+  for (const name of ['A/1', '.']) {
+    const query = new URLSearchParams({ name });
+    assert.equal((await visitor.delete(`${presets}?${query}`)).status, 200);
+  }
   for (let i = 0; i < 49; i += 1) await save(`p${i}`, {});
   assertError(await save('one more', {}), 'invalid_request');
   assert.equal((await save('b', {})).status, 200, 'one that is there can be replaced');

@@ -20,8 +20,10 @@ const putPreset = siteRoute('PUT /console/api/presets', {
   },
 });
 
-const removePreset = siteRoute('DELETE /console/api/presets/:name', {
-  handle: async ({ db }: PageDeps, { params: { name }, session: { accountId } }) => {
+/** No part of the path: a name may be a dot, which clients drop from paths. */
+const removePreset = siteRoute('DELETE /console/api/presets', {
+  query: Type.Object({ name: nameSchema(80) }),
+  handle: async ({ db }: PageDeps, { query: { name }, session: { accountId } }) => {
     if (await deletePreset(db, accountId, name)) return { deleted: true };
     throw new ApiError('not_found', 'There is no preset of this name.');
   },

@@ -53,8 +53,11 @@ export const takeExport = queryValue<[], string | undefined>(
   undefined,
 );
 
-/** @returns false if nobody waits for it any more */
-export const endExport = whether<[accountId: string, objectId: string], Transaction>(
+/**
+ * @param objectId null: none can be made
+ * @returns false if nobody waits for it any more
+ */
+export const endExport = whether<[accountId: string, objectId: string | null], Transaction>(
   'export_end',
   `update account_exports set due_at = null, object_id = $2
    where account_id = $1 and due_at is not null returning account_id`,

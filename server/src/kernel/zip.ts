@@ -11,6 +11,10 @@ export interface ZipEntry {
 /** A larger archive would need ZIP64. */
 export const MAX_ZIP_BYTES = 2 ** 32 - 1;
 
+export class ZipTooLarge extends Error {
+  override name = 'ZipTooLarge';
+}
+
 /** A file's local header, data descriptor and central directory entry. */
 const FILE_OVERHEAD_BYTES = 30 + 16 + 46;
 const END_OF_CENTRAL_DIRECTORY_BYTES = 22;
@@ -26,6 +30,7 @@ export function zipLength(files: { name: string; sizeBytes: number }[]): number 
 /**
  * Streams a ZIP archive that stores its files as they are: videos do not get smaller. It opens one
  * file after the other, and keeps none.
+ * @throws ZipTooLarge once its files have more than {@link MAX_ZIP_BYTES}
  */
 export async function* zip(entries: ZipEntry[]): AsyncGenerator<Uint8Array> {
   const ready: Uint8Array[] = [];
@@ -33,11 +38,14 @@ export async function* zip(entries: ZipEntry[]): AsyncGenerator<Uint8Array> {
     if (error) throw error;
     ready.push(bytes);
   });
+  let totalBytes = 0;
   for (const { name, at, open } of entries) {
     const file = new ZipPassThrough(name);
     file.mtime = at;
     archive.add(file);
     for await (const chunk of await open()) {
+      totalBytes += chunk.length;
+      if (totalBytes > MAX_ZIP_BYTES) throw new ZipTooLarge('the files have more than 4 GB');
       file.push(chunk);
       yield* ready.splice(0);
     }

@@ -13,12 +13,14 @@ import { setOffer } from '../../billing/offers.ts';
 import { wakePayments } from '../../billing/payment-pages.ts';
 import { newId } from '../../kernel/ids.ts';
 import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
+import { ZipTooLarge } from '../../kernel/zip.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { listActions } from '../../operator/actions.ts';
 import { eraseAccount, eraseClosedAccounts } from '../../operator/erase.ts';
 import { disableByOperator, enableByOperator } from '../../operator/verbs/accounts.ts';
 import { accountForSignIn } from '../../sign-in/enter.ts';
 import { beginSession } from '../../sign-in/sessions.ts';
+import { DiskFull } from '../../storage/free-space.ts';
 import { markExpired } from '../../storage/objects.ts';
 import { makeExports } from './export.ts';
 
@@ -183,6 +185,18 @@ test('an account that an operator disables at this moment is not closed by its o
   assertError(await signInAgain(visitor), 'account_disabled');
 });
 
+/** @param failure why the archive can't be written */
+const exportDeps = (folder: string, failure?: Error) => ({
+  ...website.deps,
+  scratch: openScratchDirectory(folder),
+  space: {
+    async *whileFree(_: string, bytes: AsyncIterable<Uint8Array>) {
+      yield* bytes;
+      if (failure) throw failure;
+    },
+  },
+});
+
 test('an export is one file, made once, for its owner alone, and for a day', async () => {
   const { db } = website.database;
   const visitor = await website.signIn({ credits: 1000 });
@@ -192,7 +206,7 @@ test('an export is one file, made once, for its owner alone, and for a day', asy
   const url = '/console/api/export';
   const state = async () => (await visitor.get(url)).body.state;
   await using folder = await temporaryFolder();
-  const deps = { ...website.deps, scratch: openScratchDirectory(folder.path) };
+  const deps = exportDeps(folder.path);
   const file = () =>
     website.app.inject({ url: `${url}/file`, headers: { cookie: visitor.cookie } });
   assert.equal(await state(), 'none');
@@ -230,6 +244,14 @@ test('an export is one file, made once, for its owner alone, and for a day', asy
   ]);
   await markExpired(db);
   assert.equal(await state(), 'ended');
+  await visitor.write(url);
+  await assert.rejects(makeExports(exportDeps(folder.path, new DiskFull('upload', 0))), DiskFull);
+  assert.equal(await state(), 'being_made', 'it is tried again');
+  await sql(db, 'update account_exports set due_at = clock_now()');
+  await makeExports(exportDeps(folder.path, new ZipTooLarge()));
+  assert.equal(await state(), 'ended');
+  await website.sendMails();
+  assert.equal(website.outbox.at(-1)?.subject, 'Your data does not fit one file');
   await visitor.write(url);
   await makeExports(deps);
   assert.equal((await file()).statusCode, 200);

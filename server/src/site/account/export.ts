@@ -4,9 +4,10 @@ import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
 import { csvLine } from '../../kernel/text/csv.ts';
-import { type ZipEntry, zip } from '../../kernel/zip.ts';
+import { type ZipEntry, ZipTooLarge, zip } from '../../kernel/zip.ts';
 import type { BalanceKind } from '../../ledger/transfer.ts';
 import { mailOwner } from '../../mail/outbox.ts';
+import type { FreeSpace } from '../../storage/free-space.ts';
 import { markReadyWith, readObject, storeFile } from '../../storage/objects.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { type ExportedTask, exportedTasks } from '../../tasks/account-tasks.ts';
@@ -62,6 +63,7 @@ interface ExportDeps {
   db: Database;
   storage: Storage;
   scratch: ScratchDirectory;
+  space: Pick<FreeSpace, 'whileFree'>;
   publicUrl(): string;
 }
 
@@ -70,15 +72,29 @@ export async function makeExports(deps: ExportDeps): Promise<void> {
   for (;;) {
     const accountId = await takeExport(deps.db);
     if (accountId === undefined) return;
-    await makeExport(deps, accountId);
+    await makeExport(deps, accountId).catch((error) => {
+      if (!(error instanceof ZipTooLarge)) throw error;
+      return giveUp(deps.db, accountId);
+    });
   }
 }
 
+function giveUp(db: Database, accountId: string): Promise<void> {
+  return db.transaction(async (tx) => {
+    if (!(await endExport(tx, accountId, null))) return;
+    await mailOwner(tx, { accountId, subject: 'Your data does not fit one file', text: TOO_LARGE });
+  });
+}
+
+const TOO_LARGE = `The file with your requests, your videos' list and your statement would be larger than 4 GB,
+which is more than this service can make. Ask its operator for your data.
+`;
+
 async function makeExport({ publicUrl, ...deps }: ExportDeps, accountId: string): Promise<void> {
-  const { db, scratch } = deps;
+  const { db, scratch, space } = deps;
   const id = await scratch.withFiles(async (newPath) => {
     const filePath = newPath('export');
-    await writeStream(zip(entriesOf(db, accountId)), filePath);
+    await writeStream(space.whileFree('upload', zip(entriesOf(db, accountId))), filePath);
     return storeFile(deps, {
       filePath,
       ownerId: accountId,

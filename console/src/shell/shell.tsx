@@ -141,7 +141,11 @@ function Logo({ isSmall }: { isSmall: boolean }) {
   return (
     <>
       {image ?? <DefaultLogo />}
-      <span class={`max-w-64 truncate pb-0.5 ${isSmall ? 'max-[28rem]:sr-only' : ''}`}>{name}</span>
+      <span
+        class={`max-w-64 truncate pb-0.5 ${isSmall ? 'max-[28rem]:sr-only md:max-lg:sr-only' : ''}`}
+      >
+        {name}
+      </span>
     </>
   );
 }

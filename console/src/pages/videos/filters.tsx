@@ -54,8 +54,10 @@ export function FilterBar({ filters, onChange }: FilterProps) {
   const isFiltered = Object.keys(filters).length > 0;
   return (
     <search aria-label="Videos" class="grid gap-4">
-      <div class="grid items-end gap-4 sm:grid-cols-[1fr_12rem_auto]">
-        <SearchField {...field('text')} />
+      <div class="grid grid-cols-[1fr_auto] items-end gap-4 sm:grid-cols-[1fr_12rem_auto]">
+        <div class="max-sm:col-span-2">
+          <SearchField {...field('text')} />
+        </div>
         <Select label="Status" choices={STATES} {...field('state')} />
         <StarFilter {...field('starred')} />
       </div>

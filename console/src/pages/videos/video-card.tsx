@@ -98,7 +98,7 @@ function Facts({ item }: { item: VideoItem }) {
   const { model, duration, resolution, credits_refunded: refunded, credits_used: used } = item;
   return (
     <p class="text-sm text-dim">
-      {model}, {resolution}, {duration} s,{' '}
+      {model}, {resolution}, {`${duration}\u00a0s, `}
       {refunded > 0 ? 'refunded' : <Credits value={used} unit={true} />}
     </p>
   );

@@ -6,11 +6,18 @@ const COPIED_SECONDS = 2;
 interface CopyButtonProps {
   text: string;
   words?: string;
+  look?: 'plain' | 'primary';
   label: string;
   onCopied?: () => void;
 }
 
-export function CopyButton({ text, words, label, onCopied = () => {} }: CopyButtonProps) {
+export function CopyButton({
+  text,
+  words,
+  look = 'plain',
+  label,
+  onCopied = () => {},
+}: CopyButtonProps) {
   const [outcome, setOutcome] = useState<'copied' | 'failed'>();
   useEffect(() => {
     const timer = setTimeout(() => setOutcome(undefined), COPIED_SECONDS * 1000);
@@ -29,7 +36,7 @@ export function CopyButton({ text, words, label, onCopied = () => {} }: CopyButt
   return (
     <span class="inline-flex items-center gap-1">
       {words ? (
-        <Button small icon={icon} onClick={() => void copy()}>
+        <Button small={look === 'plain'} look={look} icon={icon} onClick={() => void copy()}>
           {said || words}
         </Button>
       ) : (

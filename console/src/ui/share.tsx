@@ -105,10 +105,9 @@ function Shared({ share, task: { width, height }, onEnd }: SharedProps) {
         {showsPrompt ? 'With' : 'Without'} its prompt. <End share={share} /> <Views count={views} />
         .
       </p>
-      <div class="flex justify-end">
-        <SendButton look="danger" onSend={end}>
-          End the share
-        </SendButton>
+      <div class="flex flex-wrap-reverse items-center justify-end gap-2.5">
+        <SendButton onSend={end}>End the share</SendButton>
+        <CopyButton text={url} look="primary" words="Copy the link" label="Copy the link" />
       </div>
     </div>
   );

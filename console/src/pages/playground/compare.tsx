@@ -1,4 +1,4 @@
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import { useTask } from '../../task.ts';
 import { Button } from '../../ui/button.tsx';
@@ -16,10 +16,16 @@ interface CompareProps {
 /** Two videos side by side, and how their requests differ. */
 export function Compare({ left, right: rightId, onEnd }: CompareProps) {
   const right = useTask(rightId).data;
+  const page = useRef<HTMLElement>(null);
   const box = useRef<HTMLDivElement>(null);
+  useEffect(() => page.current?.scrollIntoView({ block: 'nearest' }), []);
   const tasks = right ? [left, right] : [left];
   return (
-    <section aria-labelledby="compared" class="grid grid-cols-[minmax(0,1fr)] gap-5">
+    <section
+      ref={page}
+      aria-labelledby="compared"
+      class="grid scroll-mt-44 grid-cols-[minmax(0,1fr)] gap-5"
+    >
       <div class="flex flex-wrap items-center justify-between gap-3">
         <h2 id="compared" class="text-heading">
           Two videos

@@ -15,6 +15,11 @@ import { addUpload } from './upload.ts';
 
 type Change = (next: (before: Form) => Form) => void;
 
+/** The id of the form's part for files. */
+export const FILES = 'files';
+
+const reveal = () => document.getElementById(FILES)?.scrollIntoView({ block: 'center' });
+
 /** The form's files: those of the slots, and those that are dropped or pasted anywhere. */
 export function useFiles(form: Form, rules: Rules, change: Change) {
   const onMedia = (field: MediaField, next: (before: Medium[]) => Medium[]) =>
@@ -31,8 +36,10 @@ export function useFiles(form: Form, rules: Rules, change: Change) {
     }
     change((before) => ({ ...before, mode }));
     const { length } = files;
-    if (hasToast)
+    if (hasToast) {
       toast(length === 1 ? 'The file is added to the form.' : `${length} files are added.`);
+      requestAnimationFrame(reveal); // the mode may just bring this part
+    }
     for (const { file, field } of files) {
       const onChange = (medium: Medium) => {
         onMedia(field, (before) => withMedium(before, medium));

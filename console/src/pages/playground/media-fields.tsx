@@ -1,5 +1,6 @@
 import type { FormRules } from '../../../../server/src/site/playground/prices.ts';
 import { Problem } from '../../ui/form/field.tsx';
+import { FILES } from './files.ts';
 import {
   type Form,
   MEDIA_FIELDS,
@@ -34,7 +35,10 @@ export function MediaFields(props: MediaFieldsProps) {
   const fields = MEDIA_FIELDS.filter((field) => accepted.includes(field));
   if (fields.length === 0) return null;
   return (
-    <div class="grid grid-cols-[minmax(0,1fr)] gap-5 sm:grid-cols-[repeat(2,minmax(0,1fr))] lg:grid-cols-[minmax(0,1fr)]">
+    <div
+      id={FILES}
+      class="grid grid-cols-[minmax(0,1fr)] gap-5 sm:grid-cols-[repeat(2,minmax(0,1fr))] lg:grid-cols-[minmax(0,1fr)]"
+    >
       {fields.map((field) => (
         <MediaList key={field} field={field} {...props} />
       ))}

@@ -137,6 +137,7 @@ function Playground(props: PlaygroundProps) {
     onRequest({ request }: ShownTask) {
       files.fill(formOf(request, rules.schema));
       toast('The form now has the request of this video.');
+      settings.current?.scrollIntoView();
     },
     onSeed(seed: number) {
       set({ extras: { ...form.extras, seed: String(seed) } });

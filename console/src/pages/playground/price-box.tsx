@@ -63,7 +63,7 @@ const COUNTS = Array.from({ length: MAX_COUNT }, (_, i) => i + 1);
 
 /** Sticks to the lower edge: on a phone above the navigation, and over the whole page. */
 const BAR =
-  'sticks sticky bottom-[calc(3.65rem+env(safe-area-inset-bottom))] z-20 order-last -mx-4 border-y border-edge bg-sheet px-4 py-3 sm:-mx-8 sm:px-8 md:bottom-0 lg:mx-0 lg:border lg:px-7 lg:py-5';
+  'sticks sticky bottom-[calc(3.65rem+env(safe-area-inset-bottom))] z-20 order-last -mx-4 border-y border-edge bg-sheet px-4 py-3 sm:-mx-8 sm:px-8 md:bottom-0 lg:mx-0 lg:border lg:px-7 lg:py-4';
 
 export function PriceBox({ price, count, seeds, failure, isBusy, onCount }: PriceProps) {
   const { quote, isStale, error } = price;
@@ -73,24 +73,20 @@ export function PriceBox({ price, count, seeds, failure, isBusy, onCount }: Pric
     <section aria-labelledby="price" class={BAR}>
       <div class="flex flex-wrap items-center gap-x-3 gap-y-2">
         <div
-          class={isTooExpensive ? 'basis-full' : 'flex-1 lg:-order-1 lg:flex-none lg:basis-full'}
+          class={`grid grid-cols-[auto_minmax(0,1fr)] items-end gap-x-4 ${isTooExpensive ? 'basis-full' : 'flex-1 lg:flex-none lg:basis-full'}`}
         >
-          <h2 id="price" class="text-sm text-dim">
+          <h2 id="price" class="col-span-2 text-sm text-dim max-sm:sr-only">
             {count === 1 ? 'This video costs' : `These ${count} videos cost`}
           </h2>
-          <output aria-live="polite" class={`block lg:min-h-14 ${isStale ? 'text-dim' : ''}`}>
-            <span class="block text-2xl leading-[1.15] tracking-tight">
+          <output aria-live="polite" class={`contents ${isStale ? 'text-dim' : ''}`}>
+            <span class="text-2xl leading-[1.15] tracking-tight">
               {quote ? <Credits value={quote.credits} /> : '–'}
+              <span class="block text-sm tracking-normal text-dim sm:hidden">credits</span>
             </span>
             {quote && <Payment quote={quote} />}
-            {error && !quote && <span class="mt-1 block text-sm text-bad">{error.message}</span>}
+            {error && !quote && <span class="text-sm text-bad">{error.message}</span>}
           </output>
         </div>
-        {quote && rateOf(state) && (
-          <p class="order-1 basis-full lg:-order-1">
-            <Worth credits={quote.credits} rate={rateOf(state)} />
-          </p>
-        )}
         <Count value={count} onChange={onCount} />
         {isTooExpensive ? (
           <TooFewCredits isTest={'test' in quote.available} />
@@ -101,12 +97,19 @@ export function PriceBox({ price, count, seeds, failure, isBusy, onCount }: Pric
             </Button>
           </span>
         )}
-        {count > 1 && <p class="basis-full text-sm text-dim">{seeds} All are sent, or none.</p>}
-        {!isTooExpensive && (
-          <p class="basis-full text-sm text-dim max-lg:hidden">
-            If it fails, all credits are refunded. Press ? for the keyboard shortcuts.
-          </p>
-        )}
+        <p class="basis-full text-sm text-dim">
+          {quote && rateOf(state) && (
+            <>
+              <Worth credits={quote.credits} rate={rateOf(state)} />.{' '}
+            </>
+          )}
+          {count > 1 && `${seeds} All are sent, or none. `}
+          {!isTooExpensive && (
+            <span class="max-lg:hidden">
+              If it fails, all credits are refunded. Press ? for the keyboard shortcuts.
+            </span>
+          )}
+        </p>
         <Problem>{failure?.message}</Problem>
       </div>
     </section>
@@ -158,7 +161,7 @@ function Payment({ quote }: { quote: Quote }) {
   const all = isTest ? available.test : available.promotional + available.paid;
   const unit = isTest ? ' test credits' : '';
   return (
-    <span class={`mt-1 grid gap-0.5 text-sm text-dim ${isAffordable ? 'max-sm:hidden' : ''}`}>
+    <span class={`grid text-sm text-dim ${isAffordable ? 'max-sm:hidden' : ''}`}>
       {promotional > 0 && isAffordable && (
         <span>
           <Credits value={promotional} /> promotional,{' '}

@@ -33,8 +33,8 @@ export function Settings(props: Props) {
   const { form, rules, onFill } = props;
   return (
     <Card>
-      <div class="grid gap-7">
-        <div class="flex justify-end">
+      <div class="relative grid gap-7">
+        <div class="absolute -top-2 right-0 z-10">
           <PresetsButton body={() => presetOf(bodyOf(form, rules))} onUse={onFill} />
         </div>
         <Contents {...props} />

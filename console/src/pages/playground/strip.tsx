@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { VideoItem } from '../../../../server/src/site/tasks/gallery.ts';
 import { useEvery, useListener, useLoad } from '../../load.ts';
 import { useMode } from '../../session.tsx';
@@ -44,6 +44,8 @@ export function Strip({ items, shown, compared, onShow }: StripProps) {
     onShow(next.id);
     document.getElementById(tabOf(next.id))?.focus();
   };
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => reveal(list.current, shown), [shown, items[0]?.id]);
   const focusable = items.some(({ id }) => id === shown) ? shown : items[0]?.id;
   return (
     <div>
@@ -55,9 +57,10 @@ export function Strip({ items, shown, compared, onShow }: StripProps) {
         <Link href="/videos">All videos</Link>
       </div>
       <div
+        ref={list}
         role="tablist"
         aria-labelledby="takes"
-        class="flex gap-2 overflow-x-auto p-1 -mx-1 [scrollbar-width:thin]"
+        class="relative flex gap-2 overflow-x-auto p-1 -mx-1 [scrollbar-width:thin]"
         onKeyDown={move}
       >
         {items.map((item) => (
@@ -75,7 +78,15 @@ export function Strip({ items, shown, compared, onShow }: StripProps) {
   );
 }
 
-const tabOf = (id: string) => `take-${id}`;
+const tabOf = (id: string | undefined) => `take-${id}`;
+
+/** Scrolls the strip to a video, and nothing else. */
+function reveal(list: HTMLElement | null, id: string | undefined): void {
+  const tab = document.getElementById(tabOf(id));
+  if (!list || !tab) return;
+  const end = tab.offsetLeft + tab.offsetWidth - list.clientWidth;
+  list.scrollLeft = Math.min(tab.offsetLeft, Math.max(list.scrollLeft, end));
+}
 
 interface TakeProps {
   item: VideoItem;

@@ -134,7 +134,7 @@ export function passkeyFailed(cause?: unknown): ApiError {
 /**
  * Stores a new challenge for the owner.
  * @returns options for the browser, which name no account
- * @throws ApiError `sign_in_failed` if this host has no passkeys
+ * @throws ApiError `sign_in_failed` if PUBLIC_URL names an IP address
  */
 export async function challengeOptions(
   { db, publicUrl }: { db: Queryable; publicUrl: string },

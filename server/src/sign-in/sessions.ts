@@ -42,7 +42,7 @@ export interface SignedInFrom {
   network: string | null;
   /** Such as `Firefox on Linux`. */
   browser: string | null;
-  /** The token in the browser's cookie; undefined: none. */
+  /** The token of the session that this one replaces, from the browser's cookie. */
   replaces?: string | undefined;
 }
 

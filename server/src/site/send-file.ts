@@ -14,7 +14,7 @@ export interface FileDeps {
   storage: Storage;
 }
 
-/** Opens a stored object. @throws ApiError `service_busy`; `gone` when it has vanished */
+/** Opens a stored object. @throws ApiError `service_busy`, or that of `gone` if it has vanished */
 export function openStored({ storage, ...deps }: FileDeps, id: string, gone: () => ApiError) {
   return storage.open(id).catch(async (cause: unknown) => {
     if (!(cause instanceof ObjectMissing)) throw storageUnavailable('read', cause);

@@ -78,7 +78,7 @@ export const createGeneration = endpoint<CreateGenerationDeps, { Body: Generatio
   },
 );
 
-/** @throws ApiError `invalid_request` for a bad content type, which is checked before the key */
+/** @throws ApiError `invalid_request` for a bad content type, checked before the Idempotency-Key */
 function jsonCallerOf(request: FastifyRequest) {
   requireJsonType(request.headers['content-type']);
   const { accountId, surface, keyId, hasCap } = callerOf(request);

@@ -91,8 +91,8 @@ export const createUpload: Endpoint<UploadEndpointDeps> = {
 const LINK_SECONDS = 900;
 
 /**
- * POST /uploads/presigned: registers an upload whose bytes the client sends to the bucket. It
- * counts towards the quota at once; its first use checks whether it has arrived.
+ * POST /uploads/presigned: registers an upload whose bytes the client sends to the bucket. The
+ * upload counts towards the quota at once; its first use checks whether the bytes have arrived.
  */
 export const createPresignedUpload = endpoint<
   UploadEndpointDeps,

@@ -25,7 +25,7 @@ export interface Costs {
   /** Captured: of completed tasks. */
   credits: number;
   cost: string | null;
-  /** Tasks whose cost the provider reported or, with terms per compute second, whose compute time. */
+  /** Tasks whose cost was reported, or whose compute time, if the terms are per compute second. */
   reported: number;
   /** Of these, completed tasks whose cost differs from the terms by more than a tenth. */
   differing: number;

@@ -15,8 +15,8 @@ import { IS_ALIVE, unservedTasks } from '../../worker/live-workers.ts';
 import { newestCosts } from './costs.ts';
 import { reportFigures } from './reports.ts';
 
-/** Excludes test keys, whose credits are worth nothing. */
-const IS_LIVE = `surface <> '${TEST_SURFACE}'`;
+/** Excludes test tasks, whose credits are worth nothing. */
+const IS_NOT_TEST = `surface <> '${TEST_SURFACE}'`;
 
 export const readLive = query<
   [],
@@ -24,7 +24,7 @@ export const readLive = query<
 >(
   'figures_live',
   `select phase, count(*)::int as tasks,
-     coalesce(sum(credits) filter (where ${IS_LIVE}), 0)::int8 as credits,
+     coalesce(sum(credits) filter (where ${IS_NOT_TEST}), 0)::int8 as credits,
      max(extract(epoch from clock_now() - updated_at))::float8 as oldest_seconds
    from tasks where due_at is not null group by phase`,
 );
@@ -38,7 +38,7 @@ const readHeld = query<
   'figures_held',
   `select held_cause as cause, count(*)::int as tasks, sum(credits)::int8 as credits,
      max(extract(epoch from clock_now() - ${HELD_SINCE}))::float8 as oldest_seconds
-   from tasks where phase = 'held' and ${IS_LIVE} group by held_cause`,
+   from tasks where phase = 'held' and ${IS_NOT_TEST} group by held_cause`,
 );
 
 // Outcomes that finds and callbacks proved, that were assumed at last, and that operators decided.
@@ -65,7 +65,7 @@ const readOrphans = query<[], { provider: string; state: string; jobs: number }>
 const readBilledFailures = query<[], { provider: string; tasks: number; credits: number }>(
   'figures_losses',
   `select provider, count(*)::int as tasks, sum(credits)::int8 as credits from tasks
-   where provider_billed and phase = 'failed' and ${IS_LIVE} group by provider`,
+   where provider_billed and phase = 'failed' and ${IS_NOT_TEST} group by provider`,
 );
 
 export const readDue = query<[], { pool: string; tasks: number; oldest_seconds: number }>(
@@ -81,7 +81,7 @@ const readWorkers = query<[], { provider: string; workers: number }>(
    where ${IS_ALIVE} group by provider`,
 );
 
-/** Ages are in seconds. It is cheap: the indexes it uses have only live tasks and rare rows. */
+/** Ages are in seconds. It is cheap: its indexes have only live tasks and rare rows. */
 export async function readTaskFigures(db: Queryable) {
   const [live, held, reconciled, orphans, billedFailures, unserved, due, workers] =
     await Promise.all([

@@ -109,9 +109,9 @@ const KIND_COUNTS = KINDS.map((kind) => `count(*) filter (where kind = '${kind}'
 export const MONTH_COLUMNS = ['month', 'reports', ...REPORT_REASONS, ...KINDS, 'median_hours'];
 
 /**
- * Months (UTC) in which something happened: reports by reason, decided reports by decision, live
- * tasks whose content was refused, takedowns without a report, removals that a court or an
- * authority ordered (`orders`), and the median time to a decision.
+ * Months (UTC) in which something happened: reports by reason, decided reports by decision, tasks
+ * whose content was refused (no test tasks), takedowns without a report, removals that a court or
+ * an authority ordered (`orders`), and the median time to a decision.
  * @param from any time in the first month; null: a year ago
  * @param to any time in the last month; null: now
  */

@@ -11,7 +11,7 @@ import type { SignedInFrom } from '../sessions.ts';
 import { IdentityRefused, type OutsideIdentity } from './issuer.ts';
 
 export interface IdentityListing {
-  /** `github`, or an OpenID Connect issuer's URL. */
+  /** The URL of GitHub or of an OpenID Connect issuer. */
   issuer: string;
   /** The issuer's id for the person. */
   subject: string;

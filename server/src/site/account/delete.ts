@@ -42,7 +42,7 @@ async function close(
   const { eraseAt } = await performAction(db, action, { target: accountId }, async (tx) => {
     // Lock the account before its orders, in the same order as an operator's disable.
     const eraseAt = await closeAccount(tx, accountId);
-    if (!eraseAt) throw accountDisabled(); // an operator did so meanwhile
+    if (!eraseAt) throw accountDisabled(); // by an operator, meanwhile
     await wakePayments(tx, accountId);
     await onClosed(tx, eraseAt);
     return { eraseAt, changed: true };

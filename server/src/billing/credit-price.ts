@@ -1,7 +1,7 @@
 import { type Queryable, query, queryFirst } from '../database/database.ts';
 import { moneyUnits } from '../kernel/currency.ts';
 import type { CreditOrder } from './credit-order.ts';
-import { listOffers } from './offers.ts';
+import { offersOnSale } from './offers.ts';
 import type { StripeScope } from './stripe-client.ts';
 
 const readAverages = query<[], { currency: string; minor: number }>(
@@ -49,7 +49,7 @@ export async function creditRate(
     const { kind, ...rate } = last;
     return { ...rate, by: kind === 'invoice' ? 'with your plan' : 'at your last pack' };
   }
-  const packs = await listOffers(db, 'pack', true);
+  const packs = await offersOnSale(db, 'pack');
   const [smallest] = packs.toSorted((one, other) => one.credits - other.credits);
   if (!smallest) return null;
   const { price, credits, currency } = smallest;

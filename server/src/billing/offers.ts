@@ -26,11 +26,15 @@ export interface Offer {
 const COLUMNS = 'id, kind, name, credits, price, currency, period, expires_days, active' as const;
 
 /** Packs or plans: those on sale first, by currency and price. */
-export const listOffers = query<[kind: Offer['kind'], onlyActive: boolean], Offer>(
+export const listOffers = query<[kind: Offer['kind']], Offer>(
   'offer_list',
-  `select ${COLUMNS} from offers where kind = $1 and (active or not $2::boolean)
+  `select ${COLUMNS} from offers where kind = $1
    order by active desc, currency, price, id`,
 );
+
+export async function offersOnSale(db: Queryable, kind: Offer['kind']): Promise<Offer[]> {
+  return (await listOffers(db, kind)).filter(({ active }) => active);
+}
 
 /** A pack or plan, even if it is no longer sold; undefined if there is none. */
 export const readOffer = queryFirst<[kind: Offer['kind'], id: string], Offer>(

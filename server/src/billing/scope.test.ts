@@ -12,7 +12,7 @@ import { readOrder } from './credit-order.ts';
 import { knownCustomer, saveCustomer } from './customers.ts';
 import { orderReload } from './low-balance/reload.ts';
 import { setReload } from './low-balance/settings.ts';
-import { listOffers, type Offer, readOffer, retireOffer, setOffer } from './offers.ts';
+import { type Offer, offersOnSale, readOffer, retireOffer, setOffer } from './offers.ts';
 import { settleOrder } from './settle-order.ts';
 import type { BillingDeps } from './stripe-client.ts';
 import { openPortal } from './subscription/portal.ts';
@@ -132,7 +132,7 @@ test('another account of the same mode has ids of its own, also if its key hides
   const state = simulator.stateOf('rk_test_other_1');
   assert.equal(state.get('checkout.session', bought.plan).status, 'open');
   assert.equal(state.get('billing_portal.session', bought.portal).livemode, false);
-  const plans = await listOffers(db, 'plan', true);
+  const plans = await offersOnSale(db, 'plan');
   for (const { id } of plans) await retireOffer(db, 'plan', id);
   for (const deps of [key, other]) await openPortal(deps, accountId); // the same features in both
   for (const plan of plans) await setOffer(db, plan);

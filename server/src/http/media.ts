@@ -43,7 +43,7 @@ export function mediaRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
 
   async function deliver(request: FastifyRequest<MediaRequest>, reply: FastifyReply) {
     const id = request.params.file.replace(/\.\w{2,4}$/, '');
-    const object = await deliverable(deps, id, request.query);
+    const object = await readDeliverable(deps, id, request.query);
     const name = `${id}.${fileEnding(object.media_type)}`;
     const headers = { etag: `"${id}"`, 'cache-control': 'private, max-age=3600' };
     return sendFile(deps, { ...object, name, headers }, { request, reply });
@@ -109,7 +109,7 @@ async function sendFile(
   }
   const length = range ? range.last - range.first + 1 : size;
   const isGet = request.method === 'GET';
-  const link = isGet ? await presigned(deps, file) : undefined;
+  const link = isGet ? await presignedLink(deps, file) : undefined;
   if (link !== undefined) return reply.redirect(link, 302);
   if (isGet) file.begin?.(length);
   const bytes = await fromStorage(deps, file, async () => {
@@ -136,7 +136,7 @@ const PRESIGNED_SECONDS = 300;
  * a provider may not follow redirects. The file is looked up first: behind a presigned link, the
  * client would only get the storage's "no such key".
  */
-async function presigned(deps: MediaRouteDeps, file: SentFile): Promise<string | undefined> {
+async function presignedLink(deps: MediaRouteDeps, file: SentFile): Promise<string | undefined> {
   const { storage, deliveryMode } = deps;
   const { presign } = storage;
   if (!presign || deliveryMode === 'proxy' || file.role !== 'output') return undefined;
@@ -148,7 +148,7 @@ async function presigned(deps: MediaRouteDeps, file: SentFile): Promise<string |
   return link.url;
 }
 
-async function deliverable(
+async function readDeliverable(
   { db, links }: MediaRouteDeps,
   id: string,
   query: MediaRequest['Querystring'],
@@ -159,7 +159,7 @@ async function deliverable(
     const message = 'This link is not valid. Read the task again for a new one.';
     throw new ApiError('link_invalid', message);
   }
-  if (object.state !== 'ready') throw deleted();
+  if (object.state !== 'ready') throw outputDeleted();
   if (expiresSeconds < object.now_seconds) {
     const message = 'This link has expired. Read the task again for a new one.';
     throw new ApiError('link_expired', message);
@@ -167,7 +167,7 @@ async function deliverable(
   return object;
 }
 
-function deleted(): ApiError {
+function outputDeleted(): ApiError {
   return new ApiError(
     'output_deleted',
     'This video was deleted: its retention has ended, or its owner or the operator has deleted it.',
@@ -183,7 +183,7 @@ async function fromStorage<Result>(
     return await work();
   } catch (error) {
     if (!(error instanceof ObjectMissing)) throw storageUnavailable('read', error);
-    throw (await reportIfVanished(deps, id)) ? fileMissing(name) : deleted();
+    throw (await reportIfVanished(deps, id)) ? fileMissing(name) : outputDeleted();
   }
 }
 

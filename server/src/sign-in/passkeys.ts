@@ -110,7 +110,7 @@ export async function addPasskey(
   const { db, onAdded } = deps;
   const verified = await verifyNew(deps, accountId, response);
   const { id, publicKey, counter, transports: reported } = verified.credential;
-  if (id.length > MAX_ID) throw refused('The id of the passkey is too long.');
+  if (id.length > MAX_ID) throw refusal('The id of the passkey is too long.');
   const transports = TRANSPORTS.filter((known) =>
     [reported].flat().some((given) => given === known),
   );
@@ -127,7 +127,7 @@ export async function addPasskey(
     });
   } catch (error) {
     if (violatedConstraint(error) !== 'passkeys_pkey') throw error;
-    throw refused('This passkey is known already.');
+    throw refusal('This passkey is known already.');
   }
   return { id };
 }
@@ -150,21 +150,21 @@ async function verifyNew(
     if (verified) return registrationInfo;
   } catch (cause) {
     if (isDatabaseUnavailable(cause)) throw cause;
-    throw refused('The passkey could not be checked. Add it again.', cause);
+    throw refusal('The passkey could not be checked. Add it again.', cause);
   }
-  throw refused('The passkey could not be checked. Add it again.');
+  throw refusal('The passkey could not be checked. Add it again.');
 }
 
 function requireHost(publicUrl: string): string {
   const host = passkeyHost(publicUrl);
-  if (host === undefined) throw refused('Passkeys need an address with a host name.');
+  if (host === undefined) throw refusal('Passkeys need an address with a host name.');
   return host;
 }
 
 function tooMany(): ApiError {
-  return refused(`An account has at most ${MAX_PASSKEYS} passkeys.`);
+  return refusal(`An account has at most ${MAX_PASSKEYS} passkeys.`);
 }
 
-function refused(message: string, cause?: unknown): ApiError {
+function refusal(message: string, cause?: unknown): ApiError {
   return invalidRequest(message, { field: 'response', reason: 'passkey' }, cause);
 }

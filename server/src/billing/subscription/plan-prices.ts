@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type Stripe from 'stripe';
 import { command, namedStatement, type Queryable, query } from '../../database/database.ts';
-import { listOffers, type Offer } from '../offers.ts';
+import { type Offer, offersOnSale } from '../offers.ts';
 import {
   type BillingDeps,
   createOrRetryWithNewKey,
@@ -145,7 +145,7 @@ export async function planPrices(
 /** Leaves out prices that Stripe refuses to create. */
 export async function pricesOnSale(deps: PriceDeps): Promise<PlanPrice[]> {
   const prices: PlanPrice[] = [];
-  for (const plan of await listOffers(deps.db, 'plan', true)) {
+  for (const plan of await offersOnSale(deps.db, 'plan')) {
     try {
       prices.push(await planPriceOf(deps, plan));
     } catch (err) {

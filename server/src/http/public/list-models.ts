@@ -159,7 +159,7 @@ export const listModels = endpoint<CatalogDeps>('GET /models', {
         const digest = createHash('sha256').update(body).digest('base64url');
         const etag = `"${digest.slice(0, 22)}"`;
         reply.header('etag', etag).header('cache-control', `public, max-age=${NOTICE_SECONDS}`);
-        if (lists(etag, request.headers['if-none-match'])) return reply.code(304).send();
+        if (includesEtag(etag, request.headers['if-none-match'])) return reply.code(304).send();
         return reply.type('application/json; charset=utf-8').send(body);
       },
     };
@@ -167,7 +167,7 @@ export const listModels = endpoint<CatalogDeps>('GET /models', {
 });
 
 /** Whether If-None-Match lists the ETag, weak or strong (RFC 9110, section 13.1.2). */
-function lists(etag: string, header = ''): boolean {
+function includesEtag(etag: string, header = ''): boolean {
   const tags = header.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   return tags.includes('*') || tags.includes(etag);
 }

@@ -39,7 +39,7 @@ export interface Costs {
 const REFERENCE_SECONDS = `(select sum(s::int) from jsonb_array_elements_text(
   coalesce(t.request->'reference_video_durations', '[]')) s)`;
 
-/** The columns of `tasks` that {@link jobs} reads. */
+/** The columns of `tasks` that {@link jobsSql} reads. */
 const TASKS =
   `select id, account_id, request, phase, surface, credits, promotional_credits, job_cost,
     job_cost_currency, job_compute_seconds, provider_billed, created_at from tasks` as const;
@@ -48,7 +48,7 @@ const TASKS =
  * Each ended task that has a job, with its cost. A job that failed costs what the terms say only if
  * the provider is known to charge for it.
  */
-function jobs(group: string, tasks = 'recent'): string {
+function jobsSql(group: string, tasks = 'recent'): string {
   return `select ${group} as "group", t.phase = 'completed' as is_completed, t.credits,
        t.promotional_credits, (t.request->>'duration')::int as seconds, terms.id as terms,
        coalesce(t.job_cost_currency, terms.currency) as currency,
@@ -105,7 +105,7 @@ function costsBy(by: CostGroup) {
            - (:days::int - 1) * interval '1 day')
        and created_at < coalesce(:until::timestamptz, 'infinity')
        order by created_at desc limit :taskLimit::int),
-     jobs as (${jobs(GROUPS[by])}),
+     jobs as (${jobsSql(GROUPS[by])}),
      ${SUMS} order by ${by === 'day' ? '' : 'tasks desc, '}"group" desc, currency
      limit :limit::int`,
   );
@@ -113,7 +113,7 @@ function costsBy(by: CostGroup) {
 
 const OF_TASK = namedStatement(
   'costs_of_task',
-  `with jobs as (${jobs(GROUPS.connection, 'tasks')} and t.id = :taskId), ${SUMS}`,
+  `with jobs as (${jobsSql(GROUPS.connection, 'tasks')} and t.id = :taskId), ${SUMS}`,
 );
 
 /** A task's costs, by connection. undefined: it has not ended, had no job, or is a test. */
@@ -130,7 +130,7 @@ const NEWEST_COSTS = namedStatement(
   'costs_newest',
   `with recent as (${TASKS}
      where created_at > clock_now() - interval '1 day' order by created_at desc limit 1000),
-   jobs as (${jobs(`jsonb_build_object('provider', a.provider, 'model', t.request->>'model')`)}),
+   jobs as (${jobsSql(`jsonb_build_object('provider', a.provider, 'model', t.request->>'model')`)}),
    ${SUMS}`,
 );
 

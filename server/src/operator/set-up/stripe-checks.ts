@@ -1,4 +1,4 @@
-import { listOffers } from '../../billing/offers.ts';
+import { offersOnSale } from '../../billing/offers.ts';
 import {
   isForbidden,
   isMissing,
@@ -44,7 +44,7 @@ export const STRIPE_CHECKS: Check[] = [
     return notChecked('none has come yet', todo);
   }),
   stripeCheck('packs and plans', 'Start the service.', async (_stripe, _, { db }) => {
-    const kinds = await Promise.all([listOffers(db, 'pack', true), listOffers(db, 'plan', true)]);
+    const kinds = await Promise.all([offersOnSale(db, 'pack'), offersOnSale(db, 'plan')]);
     const names = kinds.flat().map(({ name }) => name);
     if (names.length > 0) return names.join(', ');
     return toDo('none is on sale', 'Set one: see docs/operators/billing.md#packs-and-plans.');

@@ -36,7 +36,7 @@ const EXPIRES_DAYS = optional(
 
 type OfferTerms = InputOf<typeof OFFER_FIELDS & { expires_days: typeof EXPIRES_DAYS }>;
 
-function set(
+function sell(
   db: Database,
   action: Action,
   { type, terms }: { type: Pick<Offer, 'kind' | 'period'>; terms: OfferTerms },
@@ -55,7 +55,7 @@ function set(
   });
 }
 
-function retire(kind: Offer['kind']) {
+function retireVerb(kind: Offer['kind']) {
   return verb({
     summary: `Stop selling a ${kind}`,
     fields: { id: ID },
@@ -70,11 +70,11 @@ function retire(kind: Offer['kind']) {
   });
 }
 
-function list(kind: Offer['kind']) {
+function listVerb(kind: Offer['kind']) {
   return verb({
     summary: `List ${kind}s, also those that are not sold any more`,
     fields: {},
-    run: ({ db }) => listOffers(db, kind, false),
+    run: ({ db }) => listOffers(db, kind),
   });
 }
 
@@ -86,10 +86,10 @@ export const PACKS = {
     reason: 'required',
     dialog: { title: 'Sell the pack' },
     run: ({ db }, terms, action) =>
-      set(db, action, { type: { kind: 'pack', period: null }, terms }),
+      sell(db, action, { type: { kind: 'pack', period: null }, terms }),
   }),
-  'packs retire': retire('pack'),
-  'packs list': list('pack'),
+  'packs retire': retireVerb('pack'),
+  'packs list': listVerb('pack'),
 };
 
 export const PLANS = {
@@ -104,8 +104,8 @@ export const PLANS = {
     reason: 'required',
     dialog: { title: 'Sell the plan' },
     run: ({ db }, { period = 'month', ...terms }, action) =>
-      set(db, action, { type: { kind: 'plan', period }, terms }),
+      sell(db, action, { type: { kind: 'plan', period }, terms }),
   }),
-  'plans retire': retire('plan'),
-  'plans list': list('plan'),
+  'plans retire': retireVerb('plan'),
+  'plans list': listVerb('plan'),
 };

@@ -25,7 +25,7 @@ const OF_REMOVAL = { ...OF_REPORT, fields: { ...OF_REPORT.fields, ...REMOVAL } }
 
 type Given = { id: string } & Partial<InputOf<typeof REMOVAL>>;
 
-const deciding =
+const decideAs =
   (decision: Decision) =>
   ({ db }: VerbDeps, { id, basis, evidence_days }: Given, action: Action) => {
     const removal = { basis, evidence_days };
@@ -101,7 +101,7 @@ export const REPORTS = {
     ...OF_REPORT,
     reason: 'required',
     dialog: { title: 'Keep the video', effect: 'The reporter gets the decision without a reason.' },
-    run: deciding('kept'),
+    run: decideAs('kept'),
   }),
   'reports take-down': verb({
     summary: 'Take a reported video down; this decides all reports of it',
@@ -112,7 +112,7 @@ export const REPORTS = {
       effect: `It is not served from now on, and its file is deleted. ${MAILS}`,
       isDangerous: true,
     },
-    run: deciding('taken_down'),
+    run: decideAs('taken_down'),
   }),
   'reports close-account': verb({
     summary: 'Take a reported video down, and disable the account that made it',
@@ -123,7 +123,7 @@ export const REPORTS = {
       effect: `The video is taken down, and the account is disabled; its tasks continue. ${MAILS}`,
       isDangerous: true,
     },
-    run: deciding('account_closed'),
+    run: decideAs('account_closed'),
   }),
   'reports export': verb({
     summary: 'Count reports, decisions, refusals, takedowns and orders by month (UTC), as CSV',

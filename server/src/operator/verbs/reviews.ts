@@ -7,7 +7,7 @@ import { type VerbDeps, verb } from '../verb/verb.ts';
 
 const OF_TASK = { fields: { id: TASK }, positional: ['id'], reason: 'required' } as const;
 
-const deciding =
+const decideAs =
   (verdict: 'allow' | 'deny') =>
   ({ db }: VerbDeps, { id }: { id: string }, action: Action) =>
     performAction(db, action, { target: id }, (tx) =>
@@ -31,7 +31,7 @@ export const REVIEWS = {
     summary: 'Submit a task that is in review',
     ...OF_TASK,
     dialog: { title: 'Allow the request' },
-    run: deciding('allow'),
+    run: decideAs('allow'),
   }),
   'reviews deny': verb({
     summary: 'Fail and refund a task that is in review',
@@ -43,6 +43,6 @@ export const REVIEWS = {
         'service, but not your reason.',
       isDangerous: true,
     },
-    run: deciding('deny'),
+    run: decideAs('deny'),
   }),
 };

@@ -137,7 +137,7 @@ export async function cancelTask(
   const begun = await performAction(db, action, { target: taskId }, (tx) =>
     beginCancel(tx, taskId, options),
   ).catch((error: unknown) => {
-    throw error instanceof NotCancellable ? refused(taskId, error) : error;
+    throw error instanceof NotCancellable ? refusalOf(taskId, error) : error;
   });
   if (begun.cancel === 'done') return begun;
   const response = await awaitProviderReply(db, taskId, AbortSignal.timeout(waitSeconds * 1000));
@@ -152,6 +152,6 @@ const REFUSALS: Record<CancelObstacle, (phase: string) => string> = {
   ended: (phase) => `is ${phase}: there is nothing to cancel`,
 };
 
-function refused(taskId: string, { obstacle, phase }: NotCancellable): UsageError {
+function refusalOf(taskId: string, { obstacle, phase }: NotCancellable): UsageError {
   return new UsageError(`${taskId} ${REFUSALS[obstacle](phase)}`);
 }

@@ -19,7 +19,7 @@ export function githubIssuer(settings: GithubSettings): Issuer {
   const api = url === 'https://github.com' ? 'https://api.github.com' : `${url}/api/v3`;
   return oauthIssuer(settings, {
     identifier: url,
-    open: () => github(url),
+    open: () => openGithub(url),
     queryOf: () => ({ scope: 'user:email' }),
     async identityOf({ oauth, server }, response) {
       const client = { client_id: settings.clientId };
@@ -30,7 +30,7 @@ export function githubIssuer(settings: GithubSettings): Issuer {
   });
 }
 
-async function github(url: string): Promise<OauthServer> {
+async function openGithub(url: string): Promise<OauthServer> {
   const server = {
     // The `iss` that GitHub sends in its redirect (RFC 9207).
     issuer: `${url}/login/oauth`,

@@ -11,13 +11,13 @@ const DISCOVERY_MS = 3_600_000;
 export function oidcIssuer(settings: OidcSettings): Issuer {
   return oauthIssuer(settings, {
     identifier: settings.issuer,
-    open: discovery(settings.issuer),
+    open: cachedDiscovery(settings.issuer),
     queryOf: ({ nonce }) => ({ scope: 'openid email', nonce }),
     identityOf: (...found) => readIdentity(settings, ...found),
   });
 }
 
-function discovery(issuer: string): () => Promise<OauthServer> {
+function cachedDiscovery(issuer: string): () => Promise<OauthServer> {
   let known: { found: Promise<OauthServer>; at: number } | undefined;
   return () => {
     if (known && performance.now() - known.at < DISCOVERY_MS) return known.found;

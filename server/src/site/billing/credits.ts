@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { creditRate } from '../../billing/credit-price.ts';
 import { knownCustomer } from '../../billing/customers.ts';
 import { readLowBalance, setAlert, setReload } from '../../billing/low-balance/settings.ts';
-import { listOffers, type Offer } from '../../billing/offers.ts';
+import { type Offer, offersOnSale } from '../../billing/offers.ts';
 import { type CreditOverview, readOverview } from '../../ledger/overview.ts';
 import type { CreditKind } from '../../ledger/transfer.ts';
 import { type ResultOf, siteRoute } from '../route.ts';
@@ -87,7 +87,7 @@ const putAutoReload = siteRoute('PUT /console/api/auto-reload', {
 export type OnSale = Awaited<ReturnType<typeof onSale>>;
 
 export async function onSale({ db, billing }: BillingSiteDeps) {
-  const listed = (kind: Offer['kind']) => (billing ? listOffers(db, kind, true) : []);
+  const listed = (kind: Offer['kind']) => (billing ? offersOnSale(db, kind) : []);
   const packs = await listed('pack');
   const plans = await listed('plan');
   return {

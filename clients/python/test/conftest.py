@@ -1,4 +1,4 @@
-"""Both clients behind one face, against the real service of the run."""
+"""One facade for both clients, against the real service of the run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEYS = iter(os.environ["FRAMEWRIGHT_TEST_KEYS"].split(","))
 
 
 class Face:
-    """Calls a client by the name of a call, and gives what it resolves to."""
+    """Calls a client's method by its name. Returns the result, awaited or collected."""
 
     def __init__(self, kind: type[Framewright] | type[AsyncFramewright], options: Any) -> None:
         self.loop = asyncio.new_event_loop()

@@ -108,7 +108,7 @@ class Request:
 
 @dataclass
 class Call:
-    """What its requests have in common."""
+    """What the requests of a call have in common."""
 
     settings: Settings
     transport: Transport
@@ -117,7 +117,7 @@ class Call:
     """The Idempotency-Key of a call that creates a task."""
     task_id: str | None = None
     task: VideoTask | None = None
-    """As it was read last."""
+    """The task as it was read last."""
     in_doubt: bool = False
     """Whether a create may have reached the service: errors say `reserved` until one is certain."""
     deadline: float = math.inf
@@ -127,21 +127,21 @@ class Call:
         self.max_retries = max(self.max_retries, 40)
 
     async def send(self, kind: type[T], request: Request) -> T:
-        """Sends a request until a response counts: 2xx, or an error that does not pass.
+        """Sends a request until a response counts: 2xx, or an error that is not transient.
 
         Raises ApiError, ConnectionError, WaitTimeoutError.
         """
         tries = 0
         while True:
             try:
-                return await self._remembered(kind, request)
+                return await self._send_once(kind, request)
             except (ApiError, ConnectionError) as error:
                 if not request.repeats and not did_nothing(error):
                     raise
                 await self.pause_after(error, tries)
             tries += 1
 
-    async def _remembered(self, kind: type[T], request: Request) -> T:
+    async def _send_once(self, kind: type[T], request: Request) -> T:
         """Sends a request once, and keeps the key of a create that may have arrived."""
         key = self.key if request.creates else None
         if key is None:
@@ -162,7 +162,7 @@ class Call:
                 body = b"".join([chunk async for chunk in self.chunks(response)])
         except (httpx.LocalProtocolError, httpx.InvalidURL) as error:
             self.in_doubt = was_in_doubt
-            raise self.fail(FramewrightError, f"{error}; nothing was sent") from error
+            raise self.new_error(FramewrightError, f"{error}; nothing was sent") from error
         except httpx.RequestError as error:
             if isinstance(error, NOT_SENT):
                 self.in_doubt = was_in_doubt
@@ -232,7 +232,7 @@ class Call:
 
     def timed_out(self) -> WaitTimeoutError:
         state = f"{self.task_id} is not finished" if self.task_id else "there is no task yet"
-        error = self.fail(
+        error = self.new_error(
             WaitTimeoutError, f"The time is over: {state}.", code="wait_timeout", retry="same_key"
         )
         error.task = self.task
@@ -255,10 +255,10 @@ class Call:
         log.debug("again in %.1f s: %s", delay, failure)
         await self.transport.sleep(delay)
 
-    def fail(
+    def new_error(
         self, kind: type[E], message: str, *, code: str = "invalid_call", retry: Retry = "never"
     ) -> E:
-        """An error of this call, by what is known about its credits."""
+        """Builds an error of this call, by what is known about its credits."""
         return kind(
             message,
             code=code,
@@ -280,7 +280,7 @@ class Call:
         self, message: str, *, code: str = "no_response", is_sent: bool = True
     ) -> ConnectionError:
         end = "" if is_sent or self.in_doubt else "; nothing was sent"
-        return self.fail(ConnectionError, message + end, code=code, retry="same_key")
+        return self.new_error(ConnectionError, message + end, code=code, retry="same_key")
 
     def api_error(
         self,
@@ -308,10 +308,11 @@ class Call:
             self.in_doubt = was_in_doubt
         if self.in_doubt:
             self.task_id = details.get("task_id", self.task_id)
-        passes = status in (401, 402, 429) or status >= 500
+        may_repeat = status in (401, 402, 429) or status >= 500
         kind = BY_STATUS.get(status, ServerError if status >= 500 else ApiError)
         message = envelope.get("message", f"HTTP status {status}")
-        error = self.fail(kind, message, code=code, retry="same_key" if passes else "never")
+        retry: Retry = "same_key" if may_repeat else "never"
+        error = self.new_error(kind, message, code=code, retry=retry)
         error.charged = known.get("charged", error.charged)
         error.retry = known.get("retry", error.retry)
         error.task_id = details.get("task_id", self.task_id)
@@ -342,7 +343,7 @@ def reason_of(error: Exception) -> str:
 
 
 LOOKED_UP = (400, 402, 409, 413, 503)
-"""The service has looked up the Idempotency-Key. It looks at the API key and its rate before."""
+"""The service has looked up the Idempotency-Key, after the API key and its rate limit."""
 
 
 def did_nothing(failure: ApiError | ConnectionError) -> bool:

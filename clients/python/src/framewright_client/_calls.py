@@ -55,7 +55,7 @@ class Core:
         self.transport = transport
 
     def with_options(self, max_retries: int | None, timeout: float | None) -> Core:
-        """With the same connections, and the same memory of keys that were sent."""
+        """With the same connections, and the same memory of sent Idempotency-Keys."""
         settings = copy.copy(self.settings)
         if max_retries is not None:
             settings.max_retries = max_retries
@@ -111,7 +111,7 @@ def json_request(method: str, path: str, body: object = None, **options: Any) ->
 
 
 def given(fields: Mapping[str, object]) -> dict[str, Any]:
-    """Those that are not None."""
+    """The fields that are not None."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -121,7 +121,7 @@ async def create(call: Call, prompt: str, fields: VideoFields) -> VideoTask:
         task = await call.send(VideoTask, json_request("POST", CREATE, body, creates=True))
     except ConflictError as error:
         if body != {"prompt": prompt, **given(fields)}:
-            # Each upload has another address. With a new key, the first request is paid too.
+            # Each upload has another address. A new key would pay for a second video.
             error.charged, error.retry = "reserved", "never"
         raise
     call.task, call.task_id, call.in_doubt = task, task.id, True
@@ -178,7 +178,7 @@ async def wait(call: Call, on_progress: AsyncListener | None) -> VideoTask:
         if on_progress:
             await call.transport.tell(on_progress, call.task)
         if call.task.status != "processing":
-            return ended(call, call.task)
+            return require_completed(call, call.task)
         now = time.monotonic()
         if now - began < seconds / 2 or seconds == 0:
             # Too many requests wait, or a proxy drops the preference.
@@ -186,8 +186,8 @@ async def wait(call: Call, on_progress: AsyncListener | None) -> VideoTask:
             await call.transport.sleep(max(0, min(pause, call.deadline - now)))
 
 
-def ended(call: Call, task: VideoTask) -> VideoTask:
-    """The completed task. Raises TaskFailedError."""
+def require_completed(call: Call, task: VideoTask) -> VideoTask:
+    """Returns the task, which has ended. Raises TaskFailedError unless it is completed."""
     if task.output:
         return task
     error = TaskFailedError(
@@ -210,7 +210,7 @@ async def generate(
     if on_progress:
         await call.transport.tell(on_progress, task)
     if task.status != "processing":
-        return ended(call, task)
+        return require_completed(call, task)
     return await wait(call, on_progress)
 
 

@@ -12,7 +12,7 @@ from typing import BinaryIO
 import httpx
 
 from ._call import Call, Request
-from ._calls import ended, path_of
+from ._calls import path_of, require_completed
 from ._errors import ApiError, ConnectionError, DownloadError
 from ._models import VideoTask
 
@@ -65,12 +65,13 @@ async def _fresh_link(call: Call) -> str:
     call.task = task
     if task.status == "processing":
         raise refusal(call, "is not there yet")
-    link = ended(call, task).output
+    link = require_completed(call, task).output
     return link.video_url if link else ""
 
 
 def refusal(call: Call, words: str) -> DownloadError:
-    return call.fail(DownloadError, f"the video of {call.task_id} {words}", code="download_failed")
+    message = f"the video of {call.task_id} {words}"
+    return call.new_error(DownloadError, message, code="download_failed")
 
 
 class Position:

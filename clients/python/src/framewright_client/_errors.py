@@ -19,7 +19,7 @@ class FramewrightError(Exception):
     code: str
     """What happened. The codes of the API are in its ERRORS.md."""
     request_id: str | None
-    """The request as the operator finds it, if there was a response."""
+    """The id by which the operator finds the request, if there was a response."""
     idempotency_key: str | None
     """The key of the call. None: the call creates nothing."""
     task_id: str | None
@@ -27,7 +27,7 @@ class FramewrightError(Exception):
     charged: Charged
     """What became of the credits of this call. `reserved` also if that is unknown."""
     retry: Retry
-    """Which Idempotency-Key the same call may be made with again."""
+    """Which Idempotency-Key to make the same call with again."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class ApiError(FramewrightError):
     details: Mapping[str, Any] = {}
     """Facts for programs, such as `field`, `reason` and `task_id`."""
     retry_after: float | None = None
-    """Seconds after which the service wants to be asked again."""
+    """Seconds to wait before the next try."""
 
     def _reason(self) -> str | None:
         return self.details.get("reason")
@@ -96,11 +96,11 @@ class PermissionDeniedError(ApiError):
 
 
 class NotFoundError(ApiError):
-    """404, 410: does not exist, or no longer."""
+    """404, 410: does not exist, or no longer does."""
 
 
 class ConflictError(ApiError):
-    """409: the Idempotency-Key has another request, or the task is in another state."""
+    """409: the Idempotency-Key has another request, or the task's state does not allow it."""
 
 
 class RateLimitError(ApiError):

@@ -14,7 +14,7 @@ File = str | os.PathLike[str] | bytes | BinaryIO
 """A path, the bytes, or a file that is open for reading."""
 
 Media = File | httpx.URL
-"""A file, or its URL. Give the URL of a stranger as an httpx.URL: it is never read as a path."""
+"""A file, or its URL. Pass an untrusted URL as an httpx.URL: it is never read as a path."""
 
 MAX_BYTES = 104_857_600
 

@@ -21,7 +21,7 @@ class Result:
     """A response of the service."""
 
     request_id: str | None = field(default=None, kw_only=True, compare=False, repr=False)
-    """The request as the operator finds it. None inside another result."""
+    """The id by which the operator finds the request. None inside another result."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ class Transport(Protocol):
     """What the calls need."""
 
     def shared(self) -> Transport:
-        """With the same connections, which it does not close."""
+        """A transport over the same connections, which it does not close."""
 
     def open(self, **request: Any) -> AbstractAsyncContextManager[httpx.Response]: ...
     def chunks(self, response: httpx.Response) -> AsyncIterator[bytes]: ...

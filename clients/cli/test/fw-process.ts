@@ -26,7 +26,7 @@ export interface Machine extends AsyncDisposable {
   fw(...args: string[]): Promise<Run>;
   /** Runs a shell command in a pseudo-terminal. */
   inTerminal(command: string): Terminal;
-  /** The keys of what is unfinished. */
+  /** The journal's files, one for each unfinished generation. */
   unfinished(): Promise<string[]>;
 }
 
@@ -77,8 +77,8 @@ export const noTerminal = hasScript
 
 /** A command in a pseudo-terminal. */
 interface Terminal {
-  /** Waits until the screen has shown it. */
-  shows(pattern: RegExp): Promise<string>;
+  /** @returns all that the screen has shown, once the pattern matches it */
+  waitFor(pattern: RegExp): Promise<string>;
   type(input: string): void;
   end: Promise<number | null>;
 }
@@ -91,7 +91,7 @@ function openTerminal(command: string, env: Record<string, string>, cwd: string)
     screen += part;
   });
   return {
-    shows: (pattern) =>
+    waitFor: (pattern) =>
       until(
         async () => screen,
         (shown) => pattern.test(shown),

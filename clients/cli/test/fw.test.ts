@@ -327,37 +327,37 @@ longTest('in a terminal: a hidden key, a question, a bar', { skip: noTerminal },
   await writeFile(opener, `#!/bin/sh\necho "$1" > '${machine.folder}/opened'\n`, { mode: 0o755 });
   machine.env.BROWSER = opener;
   const login = machine.inTerminal(`${FW_COMMAND} login`);
-  await login.shows(/API key \(it is not shown\): /);
+  await login.waitFor(/API key \(it is not shown\): /);
   login.type('\r');
   const opened = () => readFile(path.join(machine.folder, 'opened'), 'utf8').catch(() => '');
   assert.equal(await until(opened, Boolean), `${fixture.url}/keys\n`);
   login.type(`${key.slice(0, 5)}x\x7f${key.slice(5)}\r`);
-  const shown = await login.shows(/Logged in/);
+  const shown = await login.waitFor(/Logged in/);
   assert.equal(await login.end, 0);
   assert.ok(!shown.includes(key.slice(0, 12)), shown);
   const file = path.join(machine.folder, '.config/framewright/login.json');
   assert.equal((await stat(file)).mode & 0o777, 0o600);
   const refused = machine.inTerminal(`${FW_COMMAND} generate 'A boat'`);
-  await refused.shows(/This video costs 250 credits; [\d]+ are available.*Make it\? \[y\/N\]/s);
+  await refused.waitFor(/This video costs 250 credits; [\d]+ are available.*Make it\? \[y\/N\]/s);
   refused.type('n\r');
   assert.equal(await refused.end, 1);
   assert.deepEqual(await machine.unfinished(), []);
   const stopped = machine.inTerminal(`${FW_COMMAND} generate 'A boat'`);
-  await stopped.shows(/Make it\?/);
+  await stopped.waitFor(/Make it\?/);
   stopped.type('\x03');
   assert.equal(await stopped.end, 130);
   assert.deepEqual(await machine.unfinished(), []);
   const made = machine.inTerminal(`${FW_COMMAND} generate 'A boat' -o boat.mp4`);
-  await made.shows(/Make it\?/);
+  await made.waitFor(/Make it\?/);
   made.type('y\r');
-  const all = await made.shows(/boat\.mp4\r\n/);
+  const all = await made.waitFor(/boat\.mp4\r\n/);
   assert.equal(await made.end, 0);
   assert.match(all, /making task_\w+ {2}0:\d\d.*downloading \[#+\.*\] *\d+%/s);
   const plain = machine.inTerminal(`NO_COLOR=1 ${FW_COMMAND} tasks`);
   await plain.end;
-  assert.ok(!(await plain.shows(/completed/)).includes('\x1b[2m'));
+  assert.ok(!(await plain.waitFor(/completed/)).includes('\x1b[2m'));
   assert.ok(
-    (await machine.inTerminal(`${FW_COMMAND} tasks`).shows(/completed/)).includes('\x1b[2m'),
+    (await machine.inTerminal(`${FW_COMMAND} tasks`).waitFor(/completed/)).includes('\x1b[2m'),
   );
   assert.equal((await machine.fw('logout')).out, 'Logged out.\n');
   assert.equal((await machine.fw('credits')).code, 3);

@@ -33,7 +33,7 @@ function drawDeath(): Death {
   return { request: below(6), stage };
 }
 
-/** Runs a command, which is killed there if it gets so far. */
+/** Runs a command until this moment, at which it is killed; it may end before. */
 async function runUntil(at: Death, machine: Machine, args: string[], watched: Watched) {
   const child = machine.start(...args);
   child.stdin.end();
@@ -41,8 +41,8 @@ async function runUntil(at: Death, machine: Machine, args: string[], watched: Wa
   const timer = 'ms' in at ? setTimeout(() => child.kill('SIGKILL'), at.ms) : undefined;
   watched.watch = ({ stage }) => {
     if (stage === 'received') requests += 1;
-    const isIt = 'stage' in at && requests === at.request && stage === at.stage;
-    return isIt && child.kill('SIGKILL') ? 'cut' : undefined;
+    const isDue = 'stage' in at && requests === at.request && stage === at.stage;
+    return isDue && child.kill('SIGKILL') ? 'cut' : undefined;
   };
   const run = await endOf(child);
   clearTimeout(timer);
@@ -101,7 +101,7 @@ async function generationKilled(index: number): Promise<'made' | 'nothing'> {
     return 'nothing';
   }
   assert.deepEqual([tasks.length, rest, files], [1, 100_000 - PRICE, ['boat.mp4']], story);
-  // Not through the faults.
+  // Past the proxies, which would break it.
   const { pathname, search } = new URL(tasks[0].output.video_url);
   const video = await fetch(fixture.url + pathname + search);
   assert.equal(video.status, 200);

@@ -24,7 +24,7 @@ const fixture = await openMediaFixture();
 const accountId = await createAccount(fixture.db, 'ada@example.com');
 after(() => fixture.close());
 
-/** A key of its own, because a key may send 30 requests a minute. */
+/** An API key of its own, because each may send only 30 requests a minute. */
 const newApiKey = async () => (await createKey(fixture.db, { accountId, mode: 'test' })).secret;
 const apiKey = await newApiKey();
 
@@ -45,14 +45,14 @@ async function overStdio(...args: string[]) {
   return disposable(await connectOverStdio(env, args));
 }
 
-interface Told {
+interface Reply {
   isError?: boolean;
   text: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into data of every shape
   data: any;
 }
 
-async function call(client: Client, name: string, input: object): Promise<Told> {
+async function call(client: Client, name: string, input: object): Promise<Reply> {
   const result = await client.callTool({ name, arguments: { ...input } });
   const [first] = result.content;
   assert.equal(first?.type, 'text');
@@ -122,16 +122,16 @@ test('what fails says what was charged and what to do, and shows no API key', as
   assert.doesNotMatch(unknown.text, /nothing|same request_id/);
   // Some clients compare the data of an error with the schema of the tool, and show nothing else.
   const { tools } = await client.listTools();
-  for (const [name, told] of [
+  for (const [name, reply] of [
     ...[failed, refused, poor, most].map((one) => ['generate_video', one] as const),
     ['get_video', unknown] as const,
   ]) {
     const schema = tools.find((tool) => tool.name === name)?.outputSchema;
     const { issues } = await fromJsonSchema(schema as JsonSchemaType)['~standard'].validate(
-      told.data,
+      reply.data,
     );
-    assert.equal(issues, undefined, told.text);
-    assert.ok(!JSON.stringify(told).includes(apiKey), told.text);
+    assert.equal(issues, undefined, reply.text);
+    assert.ok(!JSON.stringify(reply).includes(apiKey), reply.text);
   }
 });
 
@@ -176,8 +176,8 @@ test('over stdio, media of the allowed folder are uploaded, and no other file', 
   await using client = await overStdio('--files', allowed);
   const refused = ['/etc/passwd', '../private.png', 'up/private.png', 'linked.png', 'notes.png'];
   for (const file of [...refused, 'none.png', '.', `${allowed}/../private.png`]) {
-    const told = await call(client, 'upload_file', { path: file });
-    assert.deepEqual([told.isError, told.data.code], [true, 'invalid_request'], file);
+    const reply = await call(client, 'upload_file', { path: file });
+    assert.deepEqual([reply.isError, reply.data.code], [true, 'invalid_request'], file);
   }
   assert.deepEqual(await uploadsOf(), []);
   const upload = await call(client, 'upload_file', { path: 'first.png' });
@@ -194,9 +194,9 @@ test('over stdio, media of the allowed folder are uploaded, and no other file', 
 
 test('without --files no file is uploaded, and the tool says what to set', async () => {
   await using client = await overStdio();
-  const told = await call(client, 'upload_file', { path: '/etc/passwd' });
-  assert.equal(told.isError, true);
-  assert.match(told.text, /--files FOLDER/);
+  const reply = await call(client, 'upload_file', { path: '/etc/passwd' });
+  assert.equal(reply.isError, true);
+  assert.match(reply.text, /--files FOLDER/);
 });
 
 const uploadsOf = () => sql(fixture.db, "select 1 from stored_objects where role = 'upload'");
@@ -238,10 +238,10 @@ longTest('a call ends when its time is over, and the video goes on', async () =>
   const api = new Framewright({ apiKey: await newApiKey(), baseUrl: `${fixture.url}/api/v1` });
   await using client = await connectWithin({ client: api, stopping: AbortSignal.timeout(1000) });
   const input = { prompt: 'A boat, test-slow', request_id: 'slow-0001' };
-  const told = await call(client, 'generate_video', input);
-  assert.deepEqual([told.isError, told.data.status], [false, 'processing']);
-  assert.match(told.text, /250 credits are reserved for it. Call get_video with this task_id/);
-  const cancelled = await call(client, 'cancel_video', { task_id: told.data.id });
+  const reply = await call(client, 'generate_video', input);
+  assert.deepEqual([reply.isError, reply.data.status], [false, 'processing']);
+  assert.match(reply.text, /250 credits are reserved for it. Call get_video with this task_id/);
+  const cancelled = await call(client, 'cancel_video', { task_id: reply.data.id });
   assert.equal(cancelled.data.cancel, 'cancelled', cancelled.text);
 });
 

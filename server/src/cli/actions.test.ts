@@ -9,13 +9,13 @@ const database = await createTestDatabase();
 after(() => database.close());
 
 /** Runs a command line in this process. */
-async function does(args: string[], db = database.db) {
+async function run(args: string[], db = database.db) {
   const { run: perform } = await parseCommandLine(args);
   return JSON.parse(JSON.stringify(await perform({ db })));
 }
 
 async function recorded(target: string, db = database.db) {
-  const rows = await does(['actions', 'list', '--target', target], db);
+  const rows = await run(['actions', 'list', '--target', target], db);
   return rows.map(({ command, actor, reason, details }: Record<string, unknown>) => ({
     command,
     actor,
@@ -39,9 +39,9 @@ test('a command that changes something is recorded once, with who ran it and why
 });
 
 test('a change that fails leaves no record', async () => {
-  const { account_id: id } = await does(['accounts', 'create', 'alan@example.com']);
+  const { account_id: id } = await run(['accounts', 'create', 'alan@example.com']);
   const line = ['credits', 'adjust', id, '-5', '--kind', 'paid', '--reference', 'r2'];
-  await assert.rejects(does([...line, '--reason', 'x']), /fewer available credits/);
-  await assert.rejects(does(['accounts', 'create', 'ALAN@example.com']), /already has an account/);
+  await assert.rejects(run([...line, '--reason', 'x']), /fewer available credits/);
+  await assert.rejects(run(['accounts', 'create', 'ALAN@example.com']), /already has an account/);
   assert.equal((await recorded(id)).length, 1);
 });

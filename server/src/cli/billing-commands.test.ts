@@ -13,24 +13,24 @@ import { parseCommandLine } from './command-line.ts';
 const fixture = await openBillingFixture();
 after(() => fixture.close());
 
-async function does(...args: string[]) {
-  const { run } = await parseCommandLine([...args, '--json']);
-  return JSON.parse(JSON.stringify(await run({ db: fixture.deps.db })));
+async function run(...args: string[]) {
+  const { run: perform } = await parseCommandLine([...args, '--json']);
+  return JSON.parse(JSON.stringify(await perform({ db: fixture.deps.db })));
 }
 
 const PACK = ['--name', 'Big pack', '--credits', '5000', '--price', '4500', '--currency', 'EUR'];
 const WHY = ['--reason', 'new prices'];
 
 test('a pack is set, changed, retired and sold again; each change is recorded', async () => {
-  const set = () => does('packs', 'set', 'big', ...PACK, '--expires-days', '365', ...WHY);
+  const set = () => run('packs', 'set', 'big', ...PACK, '--expires-days', '365', ...WHY);
   const big = { kind: 'pack', period: null, id: 'big', name: 'Big pack', credits: 5000 };
   const terms = { price: 4500, currency: 'eur', expires_days: 365, active: true };
   assert.deepEqual(await set(), { ...big, ...terms, changed: true });
   assert.equal((await set()).changed, false);
-  assert.equal((await does('packs', 'retire', 'big', ...WHY)).changed, true);
-  assert.equal((await does('packs', 'retire', 'big', ...WHY)).changed, false);
+  assert.equal((await run('packs', 'retire', 'big', ...WHY)).changed, true);
+  assert.equal((await run('packs', 'retire', 'big', ...WHY)).changed, false);
   assert.equal(
-    (await does('packs', 'list')).find(({ id }: { id: string }) => id === 'big').active,
+    (await run('packs', 'list')).find(({ id }: { id: string }) => id === 'big').active,
     false,
   );
   assert.equal((await set()).changed, true);
@@ -47,15 +47,15 @@ test('a pack is set, changed, retired and sold again; each change is recorded', 
 
 test('a plan has a period, and an id of its own', async () => {
   const plan = ['plans', 'set', 'year', ...PACK, '--period', 'year', ...WHY];
-  assert.equal((await does(...plan)).period, 'year');
-  await assert.rejects(does('plans', 'set', 'small', ...PACK, ...WHY), /id of a pack/);
-  await assert.rejects(does('plans', 'set', 'x', ...PACK, '--period', 'week', ...WHY), /--period/);
+  assert.equal((await run(...plan)).period, 'year');
+  await assert.rejects(run('plans', 'set', 'small', ...PACK, ...WHY), /id of a pack/);
+  await assert.rejects(run('plans', 'set', 'x', ...PACK, '--period', 'week', ...WHY), /--period/);
 });
 
 test('a pack keeps its currency, in which customers have set limits', async () => {
   const terms = ['--name', 'Small', '--credits', '1000', '--price', '1000', '--currency'];
-  await assert.rejects(does('packs', 'set', 'small', ...terms, 'KRW', ...WHY), /sold in usd/);
-  const small = (await does('packs', 'list')).find(({ id }: { id: string }) => id === 'small');
+  await assert.rejects(run('packs', 'set', 'small', ...terms, 'KRW', ...WHY), /sold in usd/);
+  const small = (await run('packs', 'list')).find(({ id }: { id: string }) => id === 'small');
   assert.equal(small.currency, 'usd');
 });
 
@@ -71,7 +71,7 @@ test('values that can not be sold are refused', async () => {
     ['packs', 'set', 'a', '--name', 'A'],
     ['packs', 'retire', 'nothing'],
   ];
-  for (const line of wrong) await assert.rejects(does(...line, ...WHY), { name: 'UsageError' });
+  for (const line of wrong) await assert.rejects(run(...line, ...WHY), { name: 'UsageError' });
 });
 
 test('orders are listed, shown and settled on demand', async () => {
@@ -83,14 +83,14 @@ test('orders are listed, shown and settled on demand', async () => {
   openDispute(state, payment ?? '', { amount: 300 });
   const settled = await withWorker('orders', 'settle', id);
   assert.deepEqual([settled.state, settled.booked, settled.changed], ['paid', 700, true]);
-  const [listed] = await does('orders', 'list', '--disputed');
+  const [listed] = await run('orders', 'list', '--disputed');
   assert.deepEqual([listed.order_id, listed.dispute, listed.disputed], [id, 'needs_response', 300]);
-  assert.equal((await does('orders', 'list', '--account', accountId)).length, 1);
-  assert.deepEqual(await does('orders', 'list', '--state', 'failed'), []);
-  const shown = await does('orders', 'show', id);
+  assert.equal((await run('orders', 'list', '--account', accountId)).length, 1);
+  assert.deepEqual(await run('orders', 'list', '--state', 'failed'), []);
+  const shown = await run('orders', 'show', id);
   assert.deepEqual(shown.movements, [{ reference: `order:${id}:1`, credits: 700 }]);
-  await assert.rejects(does('orders', 'show', 'ord_none'), /there is no order/);
-  await assert.rejects(does('orders', 'list', '--state', 'gone'), /--state must be pending/);
+  await assert.rejects(run('orders', 'show', 'ord_none'), /there is no order/);
+  await assert.rejects(run('orders', 'list', '--state', 'gone'), /--state must be pending/);
 });
 
 /** Runs a command while a worker settles what is due. */
@@ -100,7 +100,7 @@ async function withWorker(...args: string[]) {
     while (!isOver) await settleDue(fixture.deps).then(() => delay(50));
   })();
   try {
-    return await does(...args);
+    return await run(...args);
   } finally {
     isOver = true;
     await settling;

@@ -7,49 +7,49 @@ import { parseCommandLine } from './command-line.ts';
 
 const database = await createTestDatabase();
 const { db } = database;
-await does('accounts create ada@example.com');
+await run('accounts create ada@example.com');
 after(() => database.close());
 
 /** Runs a command line and returns the result that --json prints. */
-async function does(line: string) {
-  const { run } = await parseCommandLine(line.split(' '));
-  return JSON.parse(JSON.stringify(await run({ db })));
+async function run(line: string) {
+  const { run: perform } = await parseCommandLine(line.split(' '));
+  return JSON.parse(JSON.stringify(await perform({ db })));
 }
 
 test('keys are created with name, expiry and cap, listed without secrets, and revoked', async () => {
-  const created = await does(
+  const created = await run(
     'keys create ada@example.com --name ci --expires-at 2031-01-31T00:00:00 --monthly-cap 900',
   );
   assert.deepEqual(Object.keys(created), ['key_id', 'mode', 'secret', 'expires_at', 'monthly_cap']);
   assert.equal(created.expires_at, '2031-01-31T00:00:00.000Z');
   assert.equal(created.monthly_cap, 900);
-  assert.equal((await does(`keys revoke ${created.key_id}`)).revoked, true);
-  const list = await does('keys list ada@example.com');
+  assert.equal((await run(`keys revoke ${created.key_id}`)).revoked, true);
+  const list = await run('keys list ada@example.com');
   assert.ok(!JSON.stringify(list).includes(created.secret));
   assert.equal(list[0].name, 'ci');
   assert.equal(list[0].expires_at, '2031-01-31T00:00:00.000Z');
   assert.ok(list[0].revoked_at);
-  assert.match((await does('keys create ada@example.com --test')).secret, /^fw_test_/);
-  const modes = (await does('keys list ada@example.com')).map(({ mode }: { mode: string }) => mode);
+  assert.match((await run('keys create ada@example.com --test')).secret, /^fw_test_/);
+  const modes = (await run('keys list ada@example.com')).map(({ mode }: { mode: string }) => mode);
   assert.deepEqual(modes, ['live', 'test']);
 });
 
 test('a key is renamed, and its cap changed and removed, with a record of each change', async () => {
-  await does('accounts create cap@example.com');
-  const { key_id: id } = await does('keys create cap@example.com --monthly-cap 5');
-  const capListed = async () => (await does('keys list cap@example.com'))[0].monthly_cap;
-  assert.equal((await does(`keys update ${id} --name build`)).changed, true);
-  assert.equal((await does(`keys update ${id} --monthly-cap 0`)).changed, true);
-  assert.equal((await does(`keys update ${id} --monthly-cap 0`)).changed, false);
+  await run('accounts create cap@example.com');
+  const { key_id: id } = await run('keys create cap@example.com --monthly-cap 5');
+  const capListed = async () => (await run('keys list cap@example.com'))[0].monthly_cap;
+  assert.equal((await run(`keys update ${id} --name build`)).changed, true);
+  assert.equal((await run(`keys update ${id} --monthly-cap 0`)).changed, true);
+  assert.equal((await run(`keys update ${id} --monthly-cap 0`)).changed, false);
   const expiring = `keys update ${id} --expires-at`;
-  assert.equal((await does(`${expiring} 2099-01-31`)).changed, true);
-  assert.equal((await does(`${expiring} 2099-01-31T00:00:00Z`)).changed, false);
-  assert.equal((await does(`${expiring} none`)).changed, true);
-  await assert.rejects(does(`${expiring} 2020-01-01`), /must be in the future, or none/);
+  assert.equal((await run(`${expiring} 2099-01-31`)).changed, true);
+  assert.equal((await run(`${expiring} 2099-01-31T00:00:00Z`)).changed, false);
+  assert.equal((await run(`${expiring} none`)).changed, true);
+  await assert.rejects(run(`${expiring} 2020-01-01`), /must be in the future, or none/);
   assert.equal(await capListed(), 0);
-  await does(`keys update ${id} --monthly-cap none`);
+  await run(`keys update ${id} --monthly-cap none`);
   assert.equal(await capListed(), null);
-  const actions = await does(`actions list --target ${id}`);
+  const actions = await run(`actions list --target ${id}`);
   const details = actions.map((action: { details: object }) => action.details);
   const before = { monthlyCap: 0, expiresAt: null };
   const expiresAt = '2099-01-31T00:00:00.000Z';
@@ -88,15 +88,15 @@ const MISTAKES = [
 ];
 
 test('every mistake gives a one-line error and leaves the balances as they are', async () => {
-  const before = await does('credits show ada@example.com');
+  const before = await run('credits show ada@example.com');
   for (const line of MISTAKES) {
     await assert.rejects(
-      async () => does(line),
+      async () => run(line),
       (error) => error instanceof UsageError && /^[^\n]+$/.test(error.message),
       line,
     );
   }
-  assert.deepEqual(await does('credits show ada@example.com'), before);
+  assert.deepEqual(await run('credits show ada@example.com'), before);
 });
 
 const NAMED_MISTAKES = [
@@ -110,18 +110,15 @@ const NAMED_MISTAKES = [
 ] as const;
 
 test('an error says what is missing or wrong, with the full command', async () => {
-  for (const [line, words] of NAMED_MISTAKES) await assert.rejects(async () => does(line), words);
+  for (const [line, words] of NAMED_MISTAKES) await assert.rejects(async () => run(line), words);
 });
 
 test('an erased account gets no new key', async () => {
-  await does('accounts create erased@example.com');
+  await run('accounts create erased@example.com');
   await sql(
     db,
     `update accounts set erased_at = clock_now(), disabled_at = clock_now()
      where email = 'erased@example.com'`,
   );
-  await assert.rejects(
-    does('keys create erased@example.com'),
-    /was erased: it can't be used again/,
-  );
+  await assert.rejects(run('keys create erased@example.com'), /was erased: it can't be used again/);
 });

@@ -33,7 +33,7 @@ const fixture = await openTaskFixture();
 after(() => fixture.closeAudited());
 
 /** Runs a command line in this process, with a reason if it takes one. */
-async function does(line: string) {
+async function run(line: string) {
   const args = line.split(' ');
   const withReason = [...args, '--reason', 'because'];
   const parsed = await parseCommandLine(withReason).catch((error) => {
@@ -49,7 +49,7 @@ const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => id);
 async function readPages<Key extends string>(line: string, limit: number, key: Key) {
   const ids: string[] = [];
   for (let after = ''; ; after = ` --after ${ids.at(-1)}`) {
-    const page = await does(`${line} --limit ${limit}${after}`);
+    const page = await run(`${line} --limit ${limit}${after}`);
     ids.push(...page.map((row: Record<Key, string>) => row[key]));
     if (page.length < limit) return ids;
   }
@@ -99,29 +99,29 @@ test('held tasks of a filter are listed, and decided only if exactly these are c
     ids.push(held.id);
   }
   const line = 'tasks reconcile --failed --provider fal';
-  const { tasks, confirm } = await does(line);
+  const { tasks, confirm } = await run(line);
   assert.deepEqual(idsOf(tasks), ids);
   for (const more of [`--account ${accountId}`, '--held-hours 1', '--cause outcome']) {
-    assert.deepEqual((await does(`${line} ${more}`)).tasks, [], more);
+    assert.deepEqual((await run(`${line} ${more}`)).tasks, [], more);
   }
-  assert.deepEqual(await does(`${line} --cause acceptance`), { tasks, confirm });
-  await assert.rejects(does(`${line} --cause x`), /--cause must be/);
+  assert.deepEqual(await run(`${line} --cause acceptance`), { tasks, confirm });
+  await assert.rejects(run(`${line} --cause x`), /--cause must be/);
   await swapped(ids[1], async () => {
-    assert.equal((await does(line)).tasks.length, 3);
-    await assert.rejects(does(`${line} --confirm ${confirm}`), /not the held tasks that you saw/);
-    await assert.rejects(does(`${line} --confirm 3`), /not the held tasks that you saw/);
+    assert.equal((await run(line)).tasks.length, 3);
+    await assert.rejects(run(`${line} --confirm ${confirm}`), /not the held tasks that you saw/);
+    await assert.rejects(run(`${line} --confirm 3`), /not the held tasks that you saw/);
   });
-  assert.deepEqual(idsOf((await does(line)).tasks), ids);
+  assert.deepEqual(idsOf((await run(line)).tasks), ids);
   const once = `${line} --confirm ${confirm}`;
-  assert.deepEqual(await does(once), { ok: true, decided: 3, left: [] });
-  await assert.rejects(does(once), /finds 0 now: nothing was decided/);
+  assert.deepEqual(await run(once), { ok: true, decided: 3, left: [] });
+  await assert.rejects(run(once), /finds 0 now: nothing was decided/);
   for (const id of ids) {
-    const [latest] = await does(`actions list --target ${id}`);
+    const [latest] = await run(`actions list --target ${id}`);
     assert.deepEqual(
       [latest.command, latest.reason, latest.details],
       ['tasks reconcile', 'because', { kind: 'failed' }],
     );
-    assert.equal((await does(`tasks show ${id}`)).phase, 'failed');
+    assert.equal((await run(`tasks show ${id}`)).phase, 'failed');
   }
 });
 
@@ -133,20 +133,20 @@ test('a held task that moves while others are decided is left as it is', async (
     [first.id, second.id],
   ]);
   const line = 'tasks reconcile --failed --provider fal';
-  const { confirm } = await does(line);
+  const { confirm } = await run(line);
   let deciding = Promise.resolve();
   await fixture.db.transaction(async (tx) => {
     await sql(tx, 'select from attempts where id = $1 for update', [first.attempt]);
-    deciding = does(`${line} --confirm ${confirm}`);
+    deciding = run(`${line} --confirm ${confirm}`);
     await untilBlocked(fixture.db);
     const job = { kind: 'accepted', jobId: 'job-moved' } as const;
     await reconcile(fixture.db, second.id, job, 'seen');
   });
   const left = [`${second.id} was moved since the list was shown`];
   assert.deepEqual(await deciding, { ok: false, decided: 1, left });
-  assert.equal((await does(`tasks show ${second.id}`)).phase, 'generating');
-  assert.deepEqual(await does(`actions list --target ${second.id}`), []);
-  await does(`reconcile ${second.id} --failed`);
+  assert.equal((await run(`tasks show ${second.id}`)).phase, 'generating');
+  assert.deepEqual(await run(`actions list --target ${second.id}`), []);
+  await run(`reconcile ${second.id} --failed`);
 });
 
 test('providers status shows a provider that refuses all submits, until one gets through', async () => {
@@ -160,7 +160,7 @@ test('providers status shows a provider that refuses all submits, until one gets
     await sql(fixture.db, `update tasks set provider = 'ark' where id = $1`, [task.id]);
   };
   const fal = async () => {
-    const rows = await does('providers status');
+    const rows = await run('providers status');
     const {
       state,
       reason,
@@ -173,9 +173,9 @@ test('providers status shows a provider that refuses all submits, until one gets
   assert.deepEqual(await fal(), ['open', null, 1, 'HTTP 429']);
   await submit(refusal);
   assert.deepEqual(await fal(), ['refusing', refusal.cause, 2, refusal.cause]);
-  await does('providers pause fal');
+  await run('providers pause fal');
   assert.deepEqual(await fal(), ['paused', 'because', 2, refusal.cause]);
-  await does('providers resume fal');
+  await run('providers resume fal');
   await submit({ kind: 'accepted', jobId: 'job-with-the-right-key' });
   assert.deepEqual(await fal(), ['open', null, 2, refusal.cause]);
   await submit(refusal);
@@ -191,7 +191,7 @@ test('a route keeps its choice and retries when its steps change, and names conn
     return (await parseCommandLine(args)).run({ db: fixture.db });
   };
   const route = async () => {
-    const [{ choice, steps, retry_failed: retries }] = await does('routes list');
+    const [{ choice, steps, retry_failed: retries }] = await run('routes list');
     return `${choice}: ${steps}${retries ? ', retries' : ''}`;
   };
   await set('ark weight=3; fal', '--choice', 'weights', '--retry-failed', 'on');
@@ -200,7 +200,7 @@ test('a route keeps its choice and retries when its steps change, and names conn
   await set('ark; fal', '--choice', 'order', '--retry-failed', 'off');
   assert.equal(await route(), 'order: ark; fal');
   await reportAlive(fixture.db, { id: 'one', providers: ['ark'], ingestSlots: 1 });
-  const isServed = async () => (await does('routes list'))[0].is_served;
+  const isServed = async () => (await run('routes list'))[0].is_served;
   assert.equal(await isServed(), true);
   await assert.rejects(set('replicate'), /not replicate.* first set REPLICATE_API_TOKEN/);
   await assert.rejects(set('nowhere'), /must name ark, fal, not nowhere.* first set CONNECTIONS/);
@@ -208,17 +208,17 @@ test('a route keeps its choice and retries when its steps change, and names conn
   assert.equal(await isServed(), false);
   await reportGone(fixture.db, 'one');
   await set('none');
-  assert.deepEqual(await does('routes list'), []);
+  assert.deepEqual(await run('routes list'), []);
 });
 
 test('a pause of a connection that CONNECTIONS no longer names is shown and can end', async () => {
   await sql(fixture.db, `insert into pauses (subject, reason) values ('former', 'maintenance')`);
   const states = async () => {
-    const rows: { provider: string; state: string }[] = await does('providers status');
+    const rows: { provider: string; state: string }[] = await run('providers status');
     return rows.flatMap(({ provider, state }) => (provider === 'former' ? state : []));
   };
   assert.deepEqual(await states(), ['paused']);
-  await does('providers resume former');
+  await run('providers resume former');
   assert.deepEqual(await states(), []);
 });
 
@@ -259,16 +259,16 @@ test('accounts are listed page by page and shown with credits, keys and tasks', 
   const all = await sql<{ id: string }>(fixture.db, 'select id from accounts');
   assert.deepEqual(listed.sort(), idsOf(all).sort());
   const ofAccount = `tasks list --account ${task.account_id}`;
-  assert.deepEqual(idsOf(await does(ofAccount)), [task.id]);
-  assert.deepEqual(await does(`${ofAccount} --phase completed`), []);
-  assert.ok(idsOf(await does('tasks list --due')).includes(task.id));
-  const { id, phase, attempts } = await does(`tasks show ${task.id}`);
+  assert.deepEqual(idsOf(await run(ofAccount)), [task.id]);
+  assert.deepEqual(await run(`${ofAccount} --phase completed`), []);
+  assert.ok(idsOf(await run('tasks list --due')).includes(task.id));
+  const { id, phase, attempts } = await run(`tasks show ${task.id}`);
   assert.deepEqual([id, phase, attempts], [task.id, 'reserved', []]);
-  const shown = await does(`accounts show ${task.account_id}`);
+  const shown = await run(`accounts show ${task.account_id}`);
   assert.deepEqual(shown.tasks, [{ phase: 'reserved', tasks: 1 }]);
   assert.deepEqual([shown.valid_keys, shown.paid.reserved], [1, task.credits]);
-  await does(`accounts disable ${task.account_id}`);
-  assert.equal((await does(`accounts show ${task.account_id}`)).valid_keys, 0);
+  await run(`accounts disable ${task.account_id}`);
+  assert.equal((await run(`accounts show ${task.account_id}`)).valid_keys, 0);
 });
 
 test('held tasks are listed the oldest held first, other tasks the newest first', async () => {
@@ -279,36 +279,36 @@ test('held tasks are listed the oldest held first, other tasks the newest first'
       where task_id = $1 and phase = 'held'`;
     await sql(fixture.db, at, [id, 10 + index]);
   }
-  const listed = async (line: string) => idsOf(await does(line)).filter((id) => ids.includes(id));
+  const listed = async (line: string) => idsOf(await run(line)).filter((id) => ids.includes(id));
   const oldestFirst = [...ids].reverse();
   assert.deepEqual(await listed('tasks list --phase held'), oldestFirst);
-  const first = await does('tasks list --phase held --limit 1');
+  const first = await run('tasks list --phase held --limit 1');
   assert.equal(first[0].id, oldestFirst[0]);
   const rest = await listed(`tasks list --phase held --after ${oldestFirst[0]}`);
   assert.deepEqual(rest, oldestFirst.slice(1));
   const newest = 'select id from tasks order by created_at desc, id desc';
   const all = await sql<{ id: string }>(fixture.db, newest);
   assert.deepEqual(await readPages('tasks list', 2, 'id'), idsOf(all));
-  await assert.rejects(does('tasks list --after task_none'), /there is no task "task_none"/);
+  await assert.rejects(run('tasks list --after task_none'), /there is no task "task_none"/);
 });
 
 test('an acknowledged orphan job is left out of lists and metrics, unless all are asked for', async () => {
   await makeOrphan('job-acknowledged');
   const jobs = async (line: string) =>
-    (await does(line)).map((row: { job_id: string }) => row.job_id);
+    (await run(line)).map((row: { job_id: string }) => row.job_id);
   const counted = async () =>
     (await readFigures(fixture.db)).orphans.reduce((sum, { jobs: count }) => sum + count, 0);
   const before = await counted();
-  await does('orphans acknowledge scripted job-acknowledged');
+  await run('orphans acknowledge scripted job-acknowledged');
   assert.ok(!(await jobs('orphans list')).includes('job-acknowledged'));
   assert.ok((await jobs('orphans list --all')).includes('job-acknowledged'));
   assert.equal(await counted(), before - 1);
-  await assert.rejects(does('orphans acknowledge ark job-acknowledged'), /ark has no orphan job/);
+  await assert.rejects(run('orphans acknowledge ark job-acknowledged'), /ark has no orphan job/);
 });
 
 test('a video is taken down by its ended task, and a file that a live task needs is not', async () => {
   const { task, output } = await makeCompleted();
-  const done = await does(`objects takedown ${task.id}`);
+  const done = await run(`objects takedown ${task.id}`);
   assert.deepEqual([done.object_id, done.changed], [output, true]);
   const [row] = await sql<{ state: string }>(
     fixture.db,
@@ -316,7 +316,7 @@ test('a video is taken down by its ended task, and a file that a live task needs
     [output],
   );
   assert.equal(row?.state, 'deleting');
-  await assert.rejects(does(`tasks wake ${task.id}`), /is completed: it has no next step/);
+  await assert.rejects(run(`tasks wake ${task.id}`), /is completed: it has no next step/);
   const { task: live } = await makeTask(fixture);
   await sql(
     fixture.db,
@@ -324,8 +324,8 @@ test('a video is taken down by its ended task, and a file that a live task needs
      values ('obj_needed', $1, 'input', 'ready', 'image/png')`,
     [live.id],
   );
-  await assert.rejects(does('objects takedown obj_needed'), /needs its input obj_needed: cancel/);
-  await assert.rejects(does('objects takedown obj_none'), /there is no object "obj_none"/);
+  await assert.rejects(run('objects takedown obj_needed'), /needs its input obj_needed: cancel/);
+  await assert.rejects(run('objects takedown obj_none'), /there is no object "obj_none"/);
 });
 
 /** A stored upload of so many bytes. */
@@ -346,22 +346,22 @@ test('uploads are listed, by mailbox too, and removed one by one or with their m
   const first = await makeUpload(ann.accountId, 'ann', 20);
   const second = await makeUpload(plus.accountId, 'ann', 30);
   const older = await makeUpload(bob.accountId, 'bob', 40);
-  const [largest, next] = await does('uploads mailboxes');
+  const [largest, next] = await run('uploads mailboxes');
   assert.deepEqual([largest.accounts, largest.uploads, largest.bytes], [2, 2, 50]);
   assert.deepEqual([next.account_id, next.accounts, next.bytes], [bob.accountId, 1, 40]);
   const ids = (rows: { upload_id: string }[]) => rows.map(({ upload_id: id }) => id);
-  assert.deepEqual(ids(await does('uploads list')), [older, second, first]);
-  assert.deepEqual(ids(await does(`uploads list --limit 1 --after ${older}`)), [second]);
-  assert.deepEqual(ids(await does(`uploads list --account ${ann.accountId}`)), [first]);
-  const removed = await does(`uploads remove ${older}`);
+  assert.deepEqual(ids(await run('uploads list')), [older, second, first]);
+  assert.deepEqual(ids(await run(`uploads list --limit 1 --after ${older}`)), [second]);
+  assert.deepEqual(ids(await run(`uploads list --account ${ann.accountId}`)), [first]);
+  const removed = await run(`uploads remove ${older}`);
   const counts = { removed_uploads: 1, removed_bytes: 40, changed: true };
   assert.deepEqual(removed, { upload_id: older, ...counts });
-  assert.equal((await does(`uploads remove ${older}`)).changed, false);
-  const ofMailbox = await does(`uploads remove ${ann.accountId}`);
+  assert.equal((await run(`uploads remove ${older}`)).changed, false);
+  const ofMailbox = await run(`uploads remove ${ann.accountId}`);
   assert.deepEqual([ofMailbox.removed_uploads, ofMailbox.removed_bytes], [2, 50]);
-  assert.deepEqual(await does('uploads list'), []);
-  await assert.rejects(does('uploads remove obj_none'), /there is no upload/);
-  const [action] = await does(`actions list --target ${ann.accountId}`);
+  assert.deepEqual(await run('uploads list'), []);
+  await assert.rejects(run('uploads remove obj_none'), /there is no upload/);
+  const [action] = await run(`actions list --target ${ann.accountId}`);
   assert.deepEqual([action.command, action.reason], ['uploads remove', 'because']);
   const left = await sql(
     fixture.db,
@@ -383,7 +383,7 @@ test('the ways into an account are listed, and end by sign-out; sessions also by
   };
   await Promise.all([begin(), begin(), add('-thief'), add('owner')]);
   const listed = async () => {
-    const { sessions, passkeys, identities } = await does(`accounts sessions ${accountId}`);
+    const { sessions, passkeys, identities } = await run(`accounts sessions ${accountId}`);
     for (const session of sessions) assert.partialDeepStrictEqual(session, from);
     return [sessions.length, passkeys.length, identities.length];
   };
@@ -391,18 +391,18 @@ test('the ways into an account are listed, and end by sign-out; sessions also by
   const signOut = `accounts sign-out ${accountId}`;
   const ended = { account_id: accountId, removed_passkeys: 0, removed_identities: 0 };
   const onlySessions = { ...ended, ended_sessions: 2, changed: true };
-  assert.deepEqual(await does(`${signOut} --only-sessions`), onlySessions);
-  assert.equal((await does(`${signOut} --only-sessions`)).changed, false);
+  assert.deepEqual(await run(`${signOut} --only-sessions`), onlySessions);
+  assert.equal((await run(`${signOut} --only-sessions`)).changed, false);
   const remove = `accounts remove-passkey ${accountId} --passkey=-thief`;
-  assert.equal((await does(remove)).changed, true);
-  assert.equal((await does(remove)).changed, false);
+  assert.equal((await run(remove)).changed, true);
+  assert.equal((await run(remove)).changed, false);
   assert.deepEqual(await listed(), [0, 1, 2]);
   await begin();
   const all = { ended_sessions: 1, removed_passkeys: 1, removed_identities: 2, changed: true };
-  assert.deepEqual(await does(signOut), { ...ended, ...all });
-  assert.equal((await does(signOut)).changed, false);
+  assert.deepEqual(await run(signOut), { ...ended, ...all });
+  assert.equal((await run(signOut)).changed, false);
   await begin();
-  await does(`accounts disable ${accountId}`);
-  await does(`accounts enable ${accountId}`);
+  await run(`accounts disable ${accountId}`);
+  await run(`accounts enable ${accountId}`);
   assert.deepEqual(await listed(), [0, 0, 0]);
 });

@@ -9,7 +9,7 @@ import { eraseOf, mailOwner, type OutboxDeps, sendDueMails, wakeMails } from './
 const MAIL = { accountId: 'acct_1', subject: 'Hello', text: 'A key was created.' };
 
 let sent: Array<Parameters<SendMail>[0]>;
-let isTaken: boolean;
+let isAccepted: boolean;
 let lines: string[];
 let deps: OutboxDeps;
 
@@ -19,7 +19,7 @@ beforeEach(async () => {
   await database.setClock(0);
   await sql(database.db, 'delete from mails');
   sent = [];
-  isTaken = true;
+  isAccepted = true;
   const recording = recordingLog();
   lines = recording.lines;
   deps = {
@@ -28,7 +28,7 @@ beforeEach(async () => {
     addressOf: async (accountId) => (accountId === 'acct_1' ? 'ada@example.com' : undefined),
     sendMail: async (mail) => {
       sent.push(mail);
-      return isTaken;
+      return isAccepted;
     },
   };
 });
@@ -76,7 +76,7 @@ test('a mail whose process dies while it sends is sent again, with the same id',
 });
 
 test('a mail that is not taken is tried with growing pauses, and dropped after two days', async () => {
-  isTaken = false;
+  isAccepted = false;
   await write();
   const tries: number[] = [];
   for (let minutes = 0; minutes <= 72 * 60; minutes += 5) {
@@ -91,7 +91,7 @@ test('a mail that is not taken is tried with growing pauses, and dropped after t
 });
 
 test('a clock that is set back holds up no mail', async () => {
-  isTaken = false;
+  isAccepted = false;
   await database.setClock(86_400);
   await write();
   await sendDueMails(deps);

@@ -20,7 +20,7 @@ const OPERATOR = '/console/api/operator';
 const website = await openTestWebsite();
 const { db } = website.database;
 const make = taskMaker(website.deps);
-/** Signed in now: the clock is set on by months. */
+/** Signs in each time, since the tests set the clock on by months. */
 const asOperator = () => website.signIn({ isOperator: true });
 after(() => website.close());
 

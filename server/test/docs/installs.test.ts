@@ -134,9 +134,9 @@ longTest('the page of fw: install, login and a video', async () => {
   await shell(machine, install);
   await writeFile(path.join(machine.folder, 'rest.sh'), rest.join('\n'));
   const terminal = machine.inTerminal('sh -e rest.sh');
-  await terminal.shows(/API key/);
+  await terminal.waitFor(/API key/);
   terminal.type(`${key}\r`);
-  await terminal.shows(/Make it\?/);
+  await terminal.waitFor(/Make it\?/);
   terminal.type('y\r');
   assert.equal(await terminal.end, 0);
   await hasVideo(machine);
@@ -159,9 +159,9 @@ longTest('the page of webhooks: npx runs fw, which relays an event', async () =>
   const { port } = new URL(await listenOn(receiver)); // 8787 may be taken
   await shell(machine, listen.replace(/ fw listen .*/, ' fw --version')); // installs it
   const relay = machine.inTerminal(listen.replace('8787', port));
-  await relay.shows(/whsec_/);
+  await relay.waitFor(/whsec_/);
   await shell(machine, generate);
-  await relay.shows(/task\.completed\t.*204/);
+  await relay.waitFor(/task\.completed\t.*204/);
   relay.type('\x03');
   await relay.end;
   await hasVideo(machine, 'boat.mp4');

@@ -18,6 +18,8 @@ export const NO_VERDICT: Record<string, Respond> = {
   failing: saying({ verdict: 'allow' }, 500),
   redirecting: (response) => response.writeHead(302, { location: '/elsewhere' }).end(),
   lying: saying({ verdict: 'maybe' }),
+  'wrongly typed': saying({ verdict: ['allow'] }),
+  'an error': saying({ error: { message: 'overloaded' } }),
   garbled: saying('allow'),
   huge: saying(`${' '.repeat(70_000)}{"verdict":"allow"}`),
   'cut off': (response) => {

@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { after, beforeEach, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { quiet } from '../../test/database.ts';
+import { client, SMALLEST } from '../../test/client.ts';
+import { makeCustomer } from '../../test/customer.ts';
+import { createTestDatabase, quiet } from '../../test/database.ts';
+import { longTest } from '../../test/long.ts';
 import {
   ALLOW,
   DENY,
@@ -12,6 +15,8 @@ import {
   saying,
   startModeratingService,
 } from '../../test/moderating-service.ts';
+import { createRandom } from '../../test/random.ts';
+import { startServiceProcess } from '../../test/service/service-process.ts';
 import {
   claimTask,
   dueInSeconds,
@@ -23,8 +28,11 @@ import {
   sql,
   submitDeps,
 } from '../../test/task-fixtures.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { until } from '../../test/until.ts';
 import { beginCancel } from '../attempts/cancel.ts';
 import { balances } from '../ledger/ledger.ts';
+import { audit } from '../operator/audit.ts';
 import { listReviews } from '../operator/listings/reviews.ts';
 import { createGuardedFetch } from '../outbound/guarded-fetch.ts';
 import { createProviderBreaker } from '../providers/circuit-breaker/breaker.ts';
@@ -278,6 +286,78 @@ test('with a service that gives no verdict, tasks wait, or go on if the operator
     }
   }
 });
+
+const seed = Number(process.env.FRAMEWRIGHT_SEED ?? Math.floor(Math.random() * 1e6));
+
+for (const onFailure of ['closed', 'open'] as const) {
+  const title = `fifty tasks get one verdict each from a service that behaves at random, ${onFailure}`;
+  longTest(title, async (t) => {
+    t.diagnostic(`FRAMEWRIGHT_SEED=${seed}`);
+    const random = createRandom(seed);
+    const database = await createTestDatabase();
+    t.after(database.close);
+    await using folder = await temporaryFolder();
+    await using running = await startServiceProcess({
+      DATABASE_URL: database.url,
+      DATA_DIR: folder.path,
+      ...service.env,
+      MODERATION_ON_FAILURE: onFailure,
+      MODERATION_REFUSAL_LIMIT: '0',
+      MODERATION_TIMEOUT_SECONDS: '1',
+    });
+    const sound = { allow: ALLOW, deny: DENY, review: REVIEW };
+    const given = new Set<string>();
+    says((response) => {
+      const [name, answer] = random.pick(Object.entries(random.chance(0.5) ? sound : NO_VERDICT));
+      given.add(`${received.at(-1)?.id} ${name}`);
+      return answer(response);
+    });
+    const customer = () => makeCustomer(database.db, 10 * 60);
+    const customers = await Promise.all([1, 2, 3, 4, 5].map(customer));
+    const created = customers.flatMap(({ secret }) =>
+      Array.from({ length: 10 }, () => client(running.url, secret).create(SMALLEST)),
+    );
+    const statuses = (await Promise.all(created)).map(({ status }) => status);
+    assert.deepEqual([...new Set(statuses)].toSorted(), [202, 400]);
+    const decideReviews = async () => {
+      for (const { id } of await listReviews(database.db, null, 100)) {
+        const decision = { verdict: random.pick(['allow', 'deny']), reason: '' };
+        await database.db.transaction((tx) => decideReview(tx, id, decision));
+      }
+    };
+    const open = async () => {
+      await sql(database.db, 'delete from provider_outages'); // else most of the time is waiting
+      await decideReviews();
+      return sql(database.db, 'select from tasks where due_at is not null');
+    };
+    await until(open, ({ length }) => length === 0, 300);
+    const tasks = await sql<{ id: string; phase: string; verdict: string; source: string }>(
+      database.db,
+      `select id, phase, verdict, source,
+         (select count(*)::int from attempts where task_id = tasks.id) as jobs
+       from tasks join moderation_verdicts on task_id = id`,
+    );
+    for (const { id, source, verdict, ...task } of tasks) {
+      const isAllowed = verdict === 'allow';
+      assert.deepEqual(
+        task,
+        isAllowed ? { phase: 'completed', jobs: 1 } : { phase: 'failed', jobs: 0 },
+      );
+      const said = source === 'operator' ? 'review' : verdict;
+      assert.ok(source === 'failure' ? onFailure === 'open' : given.has(`${id} ${said}`), source);
+    }
+    const videos = tasks.filter(({ phase }) => phase === 'completed').length;
+    t.diagnostic(`${received.length} questions, ${videos} videos`);
+    const left = await Promise.all(
+      customers.map(
+        async ({ accountId }) => (await balances(database.db, accountId)).paid.available,
+      ),
+    );
+    const spent = left.reduce((sum, available) => sum - available, 50 * 60);
+    assert.deepEqual([tasks.length, spent], [50, 60 * videos]);
+    assert.deepEqual(await audit(database.db), { ok: true, problems: [] });
+  });
+}
 
 test('a service that failed three times in a row is left alone, and waiting tasks are refunded in the end', async () => {
   says(saying('', 503));

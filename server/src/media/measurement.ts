@@ -5,7 +5,7 @@ export type { BrokenRule, Measurement, MediaFacts, VideoFacts } from './parse-me
 /** What the caller accepts of a video. Decoding ends at the first frame that breaks a rule. */
 export interface VideoRules {
   /** The shorter displayed side, in pixels. */
-  shortSide: { min: number; max: number };
+  shortSide?: { min: number; max: number };
   belowSeconds: number;
 }
 

@@ -54,7 +54,7 @@ export function receiveUpload(deps: ReceiveDeps, received: Received): Promise<st
 
 const COMPARED = {
   hashSeconds: HASH_SECONDS.compared,
-  rules: { shortSide: { min: 1, max: 10_000 }, belowSeconds: MAX_COMPARED_SECONDS },
+  rules: { belowSeconds: MAX_COMPARED_SECONDS },
 };
 
 /**

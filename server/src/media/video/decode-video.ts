@@ -117,7 +117,7 @@ async function createPicture(stream: Stream, options: VideoOptions) {
   const onFrame = (frame: Frame) => {
     const coded = `${frame.width}x${frame.height}`;
     size ??= { coded, ...displayedSize(frame, sampleAspect(stream, frame)) };
-    if (rules) requireShortSide(size, rules);
+    if (rules?.shortSide) requireShortSide(size, rules.shortSide);
     if (size.coded !== coded) throw damaged('The frame size changes.');
     const shownAt = seconds(frame.bestEffortTimestamp, stream.timeBase);
     shown.add(shownAt, seconds(frame.duration, stream.timeBase));
@@ -182,10 +182,12 @@ function createPacketTimes(stream: Stream) {
   };
 }
 
-function requireShortSide(size: { width: number; height: number }, { shortSide }: VideoRules) {
-  const { width, height } = size;
+function requireShortSide(
+  { width, height }: { width: number; height: number },
+  { min, max }: NonNullable<VideoRules['shortSide']>,
+) {
   const side = Math.min(width, height);
-  if (side >= shortSide.min && side <= shortSide.max) return;
+  if (side >= min && side <= max) return;
   throw new StoppedDecode({ rule: 'shortSide', width, height });
 }
 

@@ -63,7 +63,7 @@ async function makeFailedTask() {
            error_details = jsonb_build_object('host', $2::text),
            inputs = jsonb_build_array(jsonb_build_object('sha256', $2::text)) where id = $1`,
         `insert into reports (id, reason, video, contact, evidence, task_id, state)
-         values ('report_' || $1, 'other', $2, $2 || '@example.com', $2, $1, 'kept')`,
+         values ('report_' || $1, 'other', $2, 'eve+' || $2 || '@example.org', $2, $1, 'kept')`,
         `update task_history set cause = jsonb_build_object('cause', $2::text) where task_id = $1`,
         `insert into moderation_verdicts (task_id, verdict, source, reason)
          values ($1, 'deny', 'service', $2)`,

@@ -203,7 +203,7 @@ export const forgetReporters = command<[days: number]>(
 
 const erase = command<[accountId: string, email: string | null], Transaction>(
   'report_erase',
-  `update reports set video = null, evidence = null, contact = nullif(contact, $2)
+  `update reports set video = null, contact = null, evidence = null
    where contact = $2 or (state <> 'open' and task_id in (${tasksOf('$1')}))`,
 );
 

@@ -17,7 +17,7 @@ import { type Log, redact } from '../kernel/log.ts';
 import { handleError, malformed, noSuchPath, wrongMethod } from '../requests/errors.ts';
 import { inRequest, traceRequest } from '../requests/spans.ts';
 import { type CallbackRouteDeps, callbackRoute } from './callbacks.ts';
-import { createConnections, limitBodyTime, MAX_BODY_SECONDS } from './connections.ts';
+import { createHttpConnections, limitBodyTime, MAX_BODY_SECONDS } from './connections.ts';
 import { mcpRoute } from './mcp/mcp-route.ts';
 import { type MediaRouteDeps, mediaRoute } from './media.ts';
 import { healthRoutes } from './operations/health.ts';
@@ -46,7 +46,7 @@ export type AppDeps = PublicApiDeps &
   };
 
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
-  const connections = createConnections();
+  const httpConnections = createHttpConnections();
   const app = fastify({
     genReqId: () => newId('request'),
     trustProxy: deps.trustedProxies ?? false,
@@ -55,7 +55,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     return503OnClosing: false, // requests that arrive while it closes are handled
     routerOptions: { maxParamLength: 16 * 1024 }, // a long task id gets its route's 400, not a 404
     rewriteUrl: (request) => wellFormed(request.url ?? '/'),
-    clientErrorHandler: connections.refuseBroken,
+    clientErrorHandler: httpConnections.refuseBroken,
     http: { requireHostHeader: false }, // or Node responds, without our error envelope
     ajv: {
       customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true },
@@ -67,8 +67,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   );
   setResponseHeaders(app, deps);
   refuseUnroutable(app, deps);
-  connections.track(app);
-  limitBodyTime(app, connections.refuse);
+  httpConnections.track(app);
+  limitBodyTime(app, httpConnections.refuse);
   parseLimitParameters(app);
   healthRoutes(app, deps);
   await app.register(publicApi, { prefix: API_PREFIX, deps });

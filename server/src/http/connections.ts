@@ -14,7 +14,7 @@ interface Exchange {
  * Closes connections so that clients get their response even if they are still sending a body that
  * nobody reads, or bytes after their request.
  */
-export function createConnections() {
+export function createHttpConnections() {
   const lingering = createLingeringClose();
   /** The latest request of each connection, and its response. */
   const newest = new WeakMap<Socket, Exchange>();

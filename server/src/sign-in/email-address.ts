@@ -33,5 +33,6 @@ export function mailboxOf(email: string): string {
     .replace(/@googlemail\.com$/, '@gmail.com')
     .replace(/^[^@]*@([^@.]+)\.(fastmail\.(?:com|fm))$/, '$1@$2')
     .split('@');
-  return `${name.replaceAll(IGNORED.get(domain) ?? /$^/g, '')}@${domain}`;
+  const ignored = IGNORED.get(domain);
+  return `${ignored ? name.replaceAll(ignored, '') : name}@${domain}`;
 }

@@ -253,8 +253,8 @@ function previewTags(share: OpenShare, title: string, address: string): string {
   return Object.entries(tags)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => {
-      const key = name.startsWith('og:') ? 'property' : 'name';
-      return `<meta ${key}="${name}" content="${escapeHtml(String(value))}" />`;
+      const attribute = name.startsWith('og:') ? 'property' : 'name';
+      return `<meta ${attribute}="${name}" content="${escapeHtml(String(value))}" />`;
     })
     .join('');
 }

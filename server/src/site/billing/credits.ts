@@ -18,8 +18,8 @@ const getCreditsPage = siteRoute('GET /console/api/credits', {
     const sells = billing !== undefined;
     const { alert_below, auto_reload } = await readLowBalance(db, accountId);
     return {
-      paid: kindOf(overview, 'paid'),
-      promotional: kindOf(overview, 'promotional'),
+      paid: shownBalance(overview, 'paid'),
+      promotional: shownBalance(overview, 'promotional'),
       // Available credits that expire, soonest first.
       expiring: overview.lots
         .filter(({ available }) => available > 0)
@@ -34,7 +34,7 @@ const getCreditsPage = siteRoute('GET /console/api/credits', {
   },
 });
 
-function kindOf(overview: CreditOverview, kind: CreditKind) {
+function shownBalance(overview: CreditOverview, kind: CreditKind) {
   const { available, reserved, debt } = overview[kind];
   return { available, reserved, owed: debt };
 }

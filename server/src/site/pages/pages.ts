@@ -15,6 +15,7 @@ import { openTexts, type TextDeps } from './texts.ts';
 export interface PageOrigins {
   /** Origins of videos and posters: the public URL, and the storage behind redirects. */
   media: string[];
+  /** Whether the public URL is https. */
   isSecure: boolean;
 }
 

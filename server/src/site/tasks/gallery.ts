@@ -64,11 +64,11 @@ export function videoItem(task: Listed, links: Links) {
 }
 
 function deletionOf(output: TaskFile | null) {
-  const { taken_down_at: removed = null, taken_down_by: by, delete_after: kept } = output ?? {};
-  const at = removed ?? kept ?? null;
+  const { taken_down_at: removedAt = null, taken_down_by: by, delete_after: ended } = output ?? {};
+  const at = removedAt ?? ended ?? null;
   return {
     // `unknown`: the owner or an operator; earlier versions didn't record which.
-    by: removed === null ? ('retention' as const) : (by ?? ('unknown' as const)),
+    by: removedAt === null ? ('retention' as const) : (by ?? ('unknown' as const)),
     at: at === null ? null : new Date(at),
   };
 }

@@ -55,10 +55,11 @@ export function guard(scope: FastifyInstance, deps: GuardDeps): void {
 type Limits = ReturnType<typeof openLimits>;
 
 function openLimits(db: Database) {
-  const { run } = openRateMemory();
-  const count = (key: string, limit: RateLimit) => run(key, () => countRequest(db, key, limit));
+  const { run: unlessFull } = openRateMemory();
+  const count = (key: string, limit: RateLimit) =>
+    unlessFull(key, () => countRequest(db, key, limit));
   return {
-    run,
+    unlessFull,
     count,
     async countAddress(request: FastifyRequest, rate?: RateLimit): Promise<void> {
       const key = rateKeyOf(request.ip);
@@ -81,7 +82,7 @@ function openSessions({ db, publicUrl, adminEmails }: GuardDeps, limits: Limits)
   const known = new Set<string>();
   const exclusively = createKeyedMutex();
   const find = async (token: string, id: string) => {
-    const session = await limits.run(`session ${id}`, () => findSession(db, token));
+    const session = await limits.unlessFull(`session ${id}`, () => findSession(db, token));
     if (!session) known.delete(id);
     else if (!known.has(id)) {
       evictOldest(known, MAX_KNOWN);

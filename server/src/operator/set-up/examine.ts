@@ -42,6 +42,6 @@ async function lineOf({ name: check, todo, run }: Check, setUp: SetUp): Promise<
     return { check, state: 'to do', found: found || String(error), todo };
   } finally {
     ended.abort();
-    late.catch(() => {});
+    late.catch(() => {}); // the abort rejects it
   }
 }

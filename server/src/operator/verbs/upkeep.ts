@@ -60,7 +60,7 @@ export const AUDIT = {
       return {
         ok: found === 0,
         ...(files && { files: files.count }),
-        // Problems that were shown one by one are not repeated.
+        // Problems that were shown one by one are not repeated; then their number is.
         ...(show === undefined || found === 0 ? { problems } : {}),
         ...(found > problems.length || (show !== undefined && found > 0) ? { found } : {}),
       };

@@ -39,7 +39,7 @@ const CREATES = { max: 30, seconds: 60 };
  * Like POST /video/generations of the public API, for the signed-in account, with the same checks
  * and errors. It does not wait, so the task is announced at once (C2).
  */
-function createOn<Name extends RouteName>(
+function createRoute<Name extends RouteName>(
   name: Name,
   surface: string,
 ): SiteRoute<
@@ -88,7 +88,7 @@ const getTaskOfKey = siteRoute('GET /console/api/idempotency-keys/:key', {
 });
 
 export const GENERATION_ROUTES = [
-  createOn('POST /console/api/generations', WEB_SURFACE),
-  createOn('POST /console/api/test-generations', TEST_SURFACE),
+  createRoute('POST /console/api/generations', WEB_SURFACE),
+  createRoute('POST /console/api/test-generations', TEST_SURFACE),
   getTaskOfKey,
 ];

@@ -36,7 +36,7 @@ export type AddedModel = ModelCatalog['data'][number] & {
   durations?: number[];
   /** If it does not offer all ratios. */
   aspect_ratios?: string[];
-  /** false: it draws no sound. */
+  /** false: its videos have no sound. */
   audio?: boolean;
   /** false: it takes no seed. */
   seed?: boolean;
@@ -58,7 +58,7 @@ export function clientTypes(): string {
   return `// Written by clients/packing/client-types.ts.\n\n${[...types, ...parts, ADDED_MODEL].join('\n')}`;
 }
 
-/** `Error` is a global of its own. */
+/** `Error` would hide JavaScript's own. */
 const nameOf = (name: string) => (name === 'Error' ? 'ErrorResponse' : name);
 
 function typeOf(schema: Schema): string {

@@ -15,7 +15,7 @@ const CLIENT = '@framewright/client';
 /** How sources import openapi.json; packages import a module instead. */
 const OPENAPI = /"(?:\.\.\/)+openapi\.json" with \{ type: "json" \}/;
 const OPENAPI_MODULE = 'openapi.js';
-/** Made here: a new checkout lacks it. It has no code. */
+/** Generated, since a new checkout lacks this file. It has types only. */
 const TYPES = 'openapi.ts';
 const NPM_PACKAGES = { client: 'typescript', 'ai-sdk': 'ai-sdk', cli: 'cli', mcp: 'mcp' };
 

@@ -80,7 +80,7 @@ export async function openConfiguredDatabase(
   }
 }
 
-/** Opens the database of the service. If it is the embedded one, the process stops with it. */
+/** Opens the service's database. If the embedded database ends, the process stops. */
 export async function openForService(
   config: DatabaseConfig,
   options: { log: Log; stop: StopRequest; migrates: boolean; connections: number },

@@ -23,8 +23,8 @@ const SLOW_SECONDS = 1;
 export const WATCH_SECONDS = 10;
 
 /**
- * Whether requests can be handled now: like one, the check takes a connection from the pool and
- * touches a create's tables. If it waits for a lock, the log names the holder.
+ * Whether requests can be handled now. Like a request, the check takes a connection from the pool
+ * and touches a create's tables. If the check waits for a lock, the log names the holder.
  */
 export async function isReady({ db, log }: { db: Database; log: Log }): Promise<boolean> {
   const stopped = new AbortController();
@@ -39,7 +39,7 @@ export async function isReady({ db, log }: { db: Database; log: Log }): Promise<
   return Promise.race([response, late]).finally(() => stopped.abort());
 }
 
-/** A session that holds a lock others wait for, and is itself not waiting for one. */
+/** A session that holds a lock others wait for, and itself waits for none. */
 interface Blocker {
   pid: number;
   application: string;

@@ -70,7 +70,7 @@ export function buildWorker(
     firstSeen: createFirstSeen(monotonic),
     pause: (seconds) => delay(seconds * 1000),
   });
-  let claimDeliveries = () => {};
+  let claimDeliveries = () => {}; // until the webhooks have started
   const worker = createWorker({
     ...parts,
     onDeliveries: () => claimDeliveries(),

@@ -64,7 +64,7 @@ function limitRows(): Row[] {
 
 type ShownFields = (typeof FIELD_TABLES)[number]['fields'];
 
-/** How each request field is sent to a provider; those sent as they are come in one sentence. */
+/** How each request field is sent to a provider; one sentence lists those with unchanged names. */
 function fieldsTable({ table: fields, shown = (name) => name }: ShownFields): string {
   const sent = Object.entries(fields).map(([field, mapping]) => {
     if ('notSent' in mapping) return [`\`${field}\``, `**not sent**: ${mapping.notSent}`] as const;

@@ -73,7 +73,7 @@ const hasScript = spawnSync(SCRIPT, ['--version']).stdout?.includes('util-linux'
 /** Why tests in a terminal are skipped; false: they are not. */
 export const noTerminal = hasScript
   ? false
-  : 'a terminal is made by script of util-linux, which is not there';
+  : 'there is no script of util-linux, which makes a terminal';
 
 /** A command in a pseudo-terminal. */
 interface Terminal {

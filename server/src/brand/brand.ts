@@ -3,7 +3,7 @@
 import { checkColor } from './color.ts';
 import { checkLogo, LOGO_BYTES } from './logo.ts';
 
-/** @returns the value as it is kept. `refuse` throws, with the bound that it violates: `must be …` */
+/** @returns the value to store. `refuse` throws, with the violated bound: `must be …` */
 type Check = (given: string, refuse: (bound: string) => never) => string;
 
 interface BrandFacts {
@@ -92,7 +92,7 @@ function checkLine(given: string, max: number, refuse: (bound: string) => never)
 
 const MAX_VIDEOS = 6;
 
-/** Keeps the paths: videos are shared by this installation, whatever its address. */
+/** Keeps only the paths: shared videos belong to this installation, whatever its address. */
 function checkVideos(given: string, refuse: (bound: string) => never): string {
   const paths = given
     .split(/[\s,]+/)

@@ -4,7 +4,7 @@ import { webpLayout } from '../media/image/webp.ts';
 import { RefusedMedia } from '../media/measurement.ts';
 import { sniff } from '../media/sniff.ts';
 
-/** In base64 it fits into a request of the console (BODY_BYTES). */
+/** In base64, a logo of this size fits into a request of the console (BODY_BYTES). */
 export const LOGO_BYTES = 32 * 1024;
 const MAX_SIDE = 1024;
 

@@ -74,8 +74,8 @@ async function makeOrphan(jobId: string) {
   await fixture.db.transaction((tx) => recordOrphans(tx, attempt.id));
 }
 
-/** Runs while another held task stands in the place of one at its provider. */
-async function swapped(id: string | undefined, work: () => Promise<void>): Promise<void> {
+/** Does the work while another held task has this one's provider. */
+async function whileSwapped(id: string | undefined, work: () => Promise<void>): Promise<void> {
   const { held } = await makeHeldTask(fixture);
   const exchange = () =>
     sql(
@@ -106,7 +106,7 @@ test('held tasks of a filter are listed, and decided only if exactly these are c
   }
   assert.deepEqual(await run(`${line} --cause acceptance`), { tasks, confirm });
   await assert.rejects(run(`${line} --cause x`), /--cause must be/);
-  await swapped(ids[1], async () => {
+  await whileSwapped(ids[1], async () => {
     assert.equal((await run(line)).tasks.length, 3);
     await assert.rejects(run(`${line} --confirm ${confirm}`), /not the held tasks that you saw/);
     await assert.rejects(run(`${line} --confirm 3`), /not the held tasks that you saw/);

@@ -30,7 +30,7 @@ interface Member {
 /**
  * Runs several API processes, which listen on one port, and one worker process if ROLES has `worker`.
  * A process that ends is restarted.
- * @returns the requested exit code; the first process's, if it can't start
+ * @returns the requested exit code; if the first process can't start, its exit code
  */
 export async function supervise(
   config: Config,
@@ -64,7 +64,7 @@ export async function supervise(
   }
 }
 
-/** Starts the first process alone: if it can't start, only one reports why. */
+/** Starts the first process alone, so that a mistake is reported once and not by each. */
 async function runMembers(
   members: Member[],
   deps: { config: Config; log: Log; stop: StopRequest; db: Database; signal: AbortSignal },
@@ -84,7 +84,7 @@ async function runMembers(
   othersStarted.catch(() => stop.request(1));
   const code = await stop.requested;
   log.info('shutting down: the processes finish the steps under way');
-  firstUrl.resolve(''); // if the first has not started, nobody waits for it any more
+  firstUrl.resolve(''); // ends startOthers, if the first process has not started
   await othersStarted;
   for (const { worker } of members) worker?.process.kill('SIGTERM');
   await Promise.all(running);
@@ -94,7 +94,7 @@ async function runMembers(
 
 /**
  * Runs a process, and restarts it whenever it ends, until the signal aborts.
- * @param onStarted given for the first process only: if that ends before it has started, all stop
+ * @param onStarted given for the first process only. If it ends before it has started, all stop
  */
 async function keepRunning(
   member: Member,

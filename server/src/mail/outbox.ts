@@ -19,7 +19,7 @@ const ADD = namedStatement(
 
 /**
  * Stores a mail. A worker sends it after the commit, at least once, even if this process dies.
- * @param mail.accountId the account of its reader, or a report, which is read by its reporter
+ * @param mail.accountId the account whose owner gets the mail; or a report, whose reporter gets it
  */
 export async function mailOwner(
   tx: Transaction,
@@ -29,7 +29,7 @@ export async function mailOwner(
 }
 
 const MAX_TAKEN = 4;
-/** The pause after the first try, doubled after each further one. Longer than a try takes. */
+/** The pause after the first try, doubled after each further try. It is longer than a try takes. */
 const PAUSE_MINUTES = 5;
 const MAX_PAUSE_HOURS = 6;
 /** A mail that can't be sent for this long is dropped. */

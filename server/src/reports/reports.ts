@@ -62,8 +62,8 @@ interface ReportDeps {
 }
 
 /**
- * Stores a report, whether a video is found or not, and mails a receipt, and the operators if it is
- * urgent. @returns its id
+ * Stores a report, whether a video is found or not. Mails a receipt, and the operators if the
+ * report is urgent. @returns its id
  */
 export function receiveReport(deps: ReportDeps, given: GivenReport): Promise<string> {
   const { db, adminEmails, publicUrl } = deps;
@@ -152,7 +152,8 @@ const decide = query<
 );
 
 /**
- * Decides an open report, and mails its reporter. A video that goes away decides all of its reports.
+ * Decides an open report, and mails its reporter. If the video is removed, this decides all open
+ * reports of it.
  * @returns how many reports were decided
  */
 export async function decideReports(
@@ -207,7 +208,7 @@ const erase = command<[accountId: string, email: string | null], Transaction>(
    where contact = $2 or (state <> 'open' and task_id in (${tasksOf('$1')}))`,
 );
 
-/** Of reports by this account's owner, and of decided ones about its videos. */
+/** Erases the texts of reports by this account's owner, and of decided ones about its videos. */
 export async function eraseOf(tx: Transaction, accountId: string): Promise<void> {
   await erase(tx, accountId, (await emailOf(tx, accountId))?.toLowerCase() ?? null);
 }

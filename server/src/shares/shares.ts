@@ -140,7 +140,7 @@ export const eraseOf = command<[accountId: string], Transaction>(
 
 interface OpenShare {
   id: string;
-  /** null: its owner does not show it. */
+  /** null: the owner chose not to show it. */
   prompt: string | null;
   width: number;
   height: number;
@@ -181,7 +181,7 @@ const openAmong = queryColumn<[ids: string[]], string>(
   `select s.id from ${OPEN} where s.id = any($1)`,
 );
 
-/** The files of a share by the names in its links. */
+/** A share's files, with the names that they have in its links. */
 function filesOf({ video, poster }: OpenShare) {
   const files = [
     { ...video, name: 'video.mp4', role: 'output', media_type: 'video/mp4' } as const,
@@ -204,6 +204,7 @@ const COUNT = namedStatement(
    where s.id = noted.id`,
 );
 
+/** Counted in this process, and not yet in the database. */
 interface Traffic {
   views: number;
   /** Negative: they were counted and not sent. */
@@ -235,7 +236,7 @@ export function openShares(deps: {
     const { views: seen, bytes: sent, written: before } = countOf(id);
     counts.set(id, { views: seen + views, bytes: sent + bytes, written: before + written });
   };
-  /** @param writtenBefore `written` before the share was read: later bytes may be missing in it */
+  /** @param writtenBefore `written` before `bytes_today` was read, which may lack what came later */
   const isOverLimit = ({ id, bytes_today: stored }: OpenShare, writtenBefore: number) => {
     const { bytes: unwritten, written } = countOf(id);
     return stored + unwritten + Math.max(0, written - writtenBefore) >= dailyBytes;
@@ -285,8 +286,8 @@ export function openShares(deps: {
         files: filesOf(share),
         isOverLimit: isOverLimit(share, written),
         /**
-         * Counts the bytes of a response that begins, less what its client does not take, and cuts
-         * it off within seconds when the share ends.
+         * Counts the bytes of a response that begins, less those that are not sent. Cuts the
+         * response off within seconds when the share ends.
          * @returns false if the share has sent as much as it may on this day
          */
         begin(response: ServerResponse, bytes: number): boolean {

@@ -15,7 +15,7 @@ export interface Reports {
   end: { outcome: 'completed' | 'failed'; seconds: number };
   /** Credits that moved for a task, after the commit. */
   credits: { movement: 'reserve' | 'capture' | 'refund'; credits: number };
-  /** `wait`: for a connection; `query`, `transaction`: while it was lent. */
+  /** `wait`: for a connection; `query`, `transaction`: while the connection was in use. */
   database: { part: 'wait' | 'query' | 'transaction'; seconds: number };
   /**
    * One call to a provider. submit: `accepted`, `rejected_request`, `rejected_busy`,

@@ -11,8 +11,8 @@ import { UPLOAD_DAYS } from './uploads.ts';
 const MEGABYTE = 2 ** 20;
 
 /**
- * The quota of a mailbox's uploads. Until the uploading account got paid credits, it is one file of
- * the largest size: others pay for the disk.
+ * The quota of a mailbox's uploads. Until the uploading account gets paid credits, the quota is one
+ * file of the largest size, since others pay for the disk.
  */
 export const QUOTA_BYTES = { unpaid: 100 * MEGABYTE, paid: 1024 * MEGABYTE };
 

@@ -67,7 +67,7 @@ async function acceptArrived(
   for (const upload of await db.query<Awaited>(AWAITED, [ids, accountId])) {
     const problem = problemOf(upload, await sizeOf(storage, upload.id));
     if (problem) problems.set(upload.id, problem);
-    // Another create may have marked it at the same time.
+    // Another create may have marked the upload at the same time.
     else await markArrived(db, [upload.id], upload.lasts_days);
   }
   return problems;
@@ -178,6 +178,7 @@ export async function requireUploads(
   const known = await byId(deps.db, READ, named);
   const ids = named.ids.filter((id) => !known.has(id));
   const awaited = await acceptArrived(deps, { accountId, ids });
+  // Read again, since some may have become usable.
   const usable = ids.length === 0 ? known : await byId(deps.db, READ, named);
   requireAll(request, usable, awaited);
 }
@@ -259,7 +260,7 @@ export const eraseOf = command<[accountId: string], Transaction>(
   'delete from uploads where account_id = $1',
 );
 
-/** How long a deleted upload's rows are kept: a store may write its file late. */
+/** How long a deleted upload's rows are kept, because a store may write the file late. */
 const FORGET_DAYS = 30;
 const BATCH = 1000;
 

@@ -103,7 +103,7 @@ class Request:
     creates: bool = False
     """Whether it may reserve credits."""
     repeats: bool = True
-    """Whether it may be sent again after it may have arrived."""
+    """Whether it may be sent again although an earlier try may have arrived."""
 
 
 @dataclass
@@ -119,7 +119,7 @@ class Call:
     task: VideoTask | None = None
     """The task as it was read last."""
     in_doubt: bool = False
-    """Whether a create may have reached the service: errors say `reserved` until one is certain."""
+    """Whether a create may have arrived: errors say `reserved` until a response is certain."""
     deadline: float = math.inf
 
     def be_patient(self) -> None:

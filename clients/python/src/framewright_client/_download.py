@@ -84,10 +84,10 @@ class Position:
         self._size: int | None = None
         """Bytes of the file, once a response has told."""
         self._has_ranges = True
-        """Whether bytes are counted in responses as in the file."""
+        """Whether ranges of responses count bytes of the file, not compressed ones."""
         self._tag = ""
         self._unframed: int | None = None
-        """Where a response ended that a lost connection would have ended as well."""
+        """Where a response without a length ended, perhaps because its connection was lost."""
 
     @property
     def is_whole(self) -> bool:

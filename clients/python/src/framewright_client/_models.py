@@ -165,7 +165,7 @@ class Model:
     aspect_ratios: list[str] | None = None
     """If it does not offer all ratios."""
     audio: bool | None = None
-    """False: it draws no sound."""
+    """False: its videos have no sound."""
     seed: bool | None = None
     """False: it takes no seed."""
     next_price: dict[str, Any] | None = None

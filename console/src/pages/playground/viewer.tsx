@@ -7,7 +7,7 @@ import { Badge, Status, TestMark } from '../../ui/badge.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Credits } from '../../ui/format.tsx';
 import { Player } from '../../ui/player.tsx';
-import { ShareButton } from '../../ui/share.tsx';
+import { ShareButton } from '../../ui/video-actions.tsx';
 import { type Uses, UseThis } from './own-video.tsx';
 
 interface ViewerProps extends Uses {

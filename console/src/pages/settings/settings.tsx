@@ -14,7 +14,7 @@ import { FormDialog } from '../../ui/form/form-dialog.tsx';
 import { leaveFor } from '../../ui/form/sending.tsx';
 import { Credits, DateTime, formatNumber } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
-import { Shares } from '../../ui/share.tsx';
+import { Shares } from '../../ui/video-dialogs.tsx';
 import { OwnData } from './data.tsx';
 import { Passkeys } from './passkeys.tsx';
 import { Sessions } from './sessions.tsx';

@@ -1,15 +1,20 @@
 import { useRoute } from 'preact-iso';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
-import { editAnnotations, StarButton, Tags } from '../../annotations.tsx';
 import { api } from '../../api.ts';
 import { isMissing } from '../../load.ts';
 import { downloadOf, nameOf, useTask } from '../../task.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { confirm } from '../../ui/form/form-dialog.tsx';
 import { Page } from '../../ui/page.tsx';
-import { ShareButton } from '../../ui/share.tsx';
 import { Load } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
+import {
+  askToDelete,
+  editAnnotations,
+  ShareButton,
+  StarButton,
+  Tags,
+} from '../../ui/video-actions.tsx';
 import { NotFound } from '../not-found/not-found.tsx';
 import { VideoDetails } from './details.tsx';
 import { Stage } from './stage.tsx';
@@ -97,7 +102,7 @@ function EndButtons(props: Props) {
     return <Button onClick={() => askToCancel(props)}>Cancel</Button>;
   if (url === null) return null;
   return (
-    <Button icon="trash" onClick={() => askToDelete(props)}>
+    <Button icon="trash" onClick={() => askToDelete([props.task], props.onChange)}>
       Delete
     </Button>
   );
@@ -120,19 +125,6 @@ function askToCancel({ task: { id }, onChange }: Props): void {
       const named = { params: { id } };
       const { cancel, refusal } = await api('POST /console/api/tasks/:id/cancel', named);
       toast(SAID[cancel === 'refused' ? (refusal ?? 'provider_cannot') : cancel]);
-      await onChange();
-    },
-  });
-}
-
-function askToDelete({ task: { id }, onChange }: Props): void {
-  confirm({
-    title: 'Delete this video?',
-    action: 'Delete the video',
-    text: 'Its file is deleted for good, and its links stop working. The credits stay charged.',
-    async request() {
-      await api('DELETE /console/api/tasks/:id/output', { params: { id } });
-      toast('The video is deleted.');
       await onChange();
     },
   });

@@ -1,12 +1,10 @@
 import { useState } from 'preact/hooks';
 import type { VideoItem } from '../../../../server/src/site/tasks/gallery.ts';
-import { editAnnotations, star } from '../../annotations.tsx';
-import { api } from '../../api.ts';
 import { addressOf } from '../../site-api.ts';
 import { downloadOf, nameOf } from '../../task.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
-import { confirm } from '../../ui/form/form-dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { askToDelete, editAnnotations, star } from '../../ui/video-actions.tsx';
 
 /** The server takes no more in one request. */
 const MAX_TOGETHER = 50;
@@ -96,20 +94,4 @@ function fileOf(stored: VideoItem[]): string {
   if (one && stored.length === 1) return downloadOf(one);
   const ids = stored.map(({ id }) => id).join(',');
   return addressOf('/console/api/videos.zip', { query: { ids } });
-}
-
-function askToDelete(stored: VideoItem[], onChange: BarProps['onChange']): void {
-  const what = stored.length === 1 ? 'the video' : `${stored.length} videos`;
-  confirm({
-    title: stored.length === 1 ? 'Delete this video?' : `Delete ${what}?`,
-    action: `Delete ${what}`,
-    text: 'Their files are deleted for good, and their links stop working. The credits stay charged.',
-    async request() {
-      for (const { id } of stored) {
-        await api('DELETE /console/api/tasks/:id/output', { params: { id } });
-      }
-      toast(stored.length === 1 ? 'The video is deleted.' : 'The videos are deleted.');
-      await onChange();
-    },
-  });
 }

@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { VideoItem } from '../../../../server/src/site/tasks/gallery.ts';
-import { StarButton, Tags } from '../../annotations.tsx';
 import { nameOf, shownState, whoDeleted } from '../../task.ts';
 import { Status, TestMark } from '../../ui/badge.tsx';
 import { Credits, formatDay, RelativeTime } from '../../ui/format.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { type Column, column, numbers } from '../../ui/table.tsx';
+import { StarButton, Tags } from '../../ui/video-actions.tsx';
 import { Pick, type Selection } from './selection.tsx';
 
 /** Hovering for less than this starts no video. */

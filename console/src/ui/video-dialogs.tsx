@@ -1,16 +1,17 @@
 import { useState } from 'preact/hooks';
+import type { VideoItem } from '../../../server/src/site/tasks/gallery.ts';
 import type { ShownTask } from '../../../server/src/site/tasks/shown-task.ts';
 import { api } from '../api.ts';
 import { useList, useLoad } from '../load.ts';
-import { useMe } from '../session.tsx';
 import type { Item } from '../site-api.ts';
 import { Badge } from './badge.tsx';
 import { Button, Link } from './button.tsx';
 import { Card } from './card.tsx';
 import { Code, CopyButton } from './code.tsx';
-import { Dialog, openDialog } from './dialog.tsx';
+import { Dialog } from './dialog.tsx';
 import { Select, Switch } from './form/controls.tsx';
-import { Problem } from './form/field.tsx';
+import { Field, Problem } from './form/field.tsx';
+import { FormDialog } from './form/form-dialog.tsx';
 import { SendButton, submitting, useSending } from './form/sending.tsx';
 import { DateTime, formatNumber } from './format.tsx';
 import { Load, Skeleton } from './states.tsx';
@@ -19,18 +20,7 @@ import { toast, toastOutcome } from './toast.tsx';
 
 type Share = Item<'GET /console/api/shares'>;
 
-/** Opens the dialog for a video that can be shared. */
-export function ShareButton({ task }: { task: ShownTask }) {
-  const { can_share: canShare } = useMe();
-  if (!canShare || task.video_url === null || task.surface === 'test') return null;
-  return (
-    <Button icon="external" onClick={() => openDialog(<ShareDialog task={task} />)}>
-      Share
-    </Button>
-  );
-}
-
-function ShareDialog({ task }: { task: ShownTask }) {
+export function ShareDialog({ task }: { task: ShownTask }) {
   const list = useLoad('/console/api/shares', { query: { task: task.id } });
   return (
     <Dialog title="Share this video">
@@ -179,4 +169,89 @@ function columnsWith(end: (share: Share) => Promise<void>): Column<Share>[] {
       ),
     ),
   ];
+}
+
+export function AnnotationsDialog({
+  items,
+  onSaved,
+}: {
+  items: VideoItem[];
+  onSaved: () => unknown;
+}) {
+  const [one] = items.length === 1 ? items : [];
+  const shared = (items[0]?.tags ?? []).filter((tag) => items.every((it) => it.tags.includes(tag)));
+  const [name, setName] = useState(one?.name ?? '');
+  const [text, setText] = useState(shared.join(', '));
+  const save = async () => {
+    const tags = text.split(',').flatMap((tag) => tag.trim() || []);
+    await api('PATCH /console/api/tasks', {
+      body: {
+        ids: items.map(({ id }) => id),
+        ...(one && { name: name.trim() || null }),
+        add_tags: tags.filter((tag) => !shared.includes(tag)),
+        remove_tags: shared.filter((tag) => !tags.includes(tag)),
+      },
+    });
+  };
+  return (
+    <FormDialog
+      title={one ? 'Name and tags' : `Tags of ${items.length} videos`}
+      action="Save"
+      onSend={save}
+      onSent={onSaved}
+    >
+      {() => (
+        <>
+          {one && (
+            <Field
+              label="Name"
+              hint="Shown instead of the prompt. A downloaded file is named after it."
+              maxLength={120}
+              value={name}
+              onChange={setName}
+            />
+          )}
+          <Field
+            label={one ? 'Tags' : 'Tags that all of them have'}
+            hint="Separated by commas."
+            value={text}
+            onChange={setText}
+          />
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+interface DeletionProps {
+  items: VideoItem[];
+  onDeleted: () => unknown;
+}
+
+export function DeletionDialog({ items, onDeleted }: DeletionProps) {
+  const what = items.length === 1 ? 'the video' : `${items.length} videos`;
+  const remove = async () => {
+    for (const { id } of items) {
+      await api('DELETE /console/api/tasks/:id/output', { params: { id } });
+    }
+    toast(items.length === 1 ? 'The video is deleted.' : 'The videos are deleted.');
+    await onDeleted();
+  };
+  return (
+    <FormDialog
+      isDangerous
+      title={items.length === 1 ? 'Delete this video?' : `Delete ${what}?`}
+      action={`Delete ${what}`}
+      onSend={remove}
+    >
+      {() => (
+        <p class="text-dim">
+          {items.length === 1
+            ? 'Its file is deleted for good, and its links stop working. '
+            : 'Their files are deleted for good, and their links stop working. '}
+          The credits stay charged.
+        </p>
+      )}
+    </FormDialog>
+  );
 }

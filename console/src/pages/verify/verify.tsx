@@ -45,7 +45,8 @@ function Answer({ stored_at: at, file }: Verified) {
 function Unknown({ file }: { file: File }) {
   const [compared, setCompared] = useState<Result<'POST /console/api/verify'>>();
   const { isBusy, failure, send } = useSending(async () => {
-    setCompared(await api('POST /console/api/verify', { body: file }));
+    const body = new Blob([file], { type: 'video/mp4' }); // browsers don't know all types
+    setCompared(await api('POST /console/api/verify', { body }));
   });
   if (compared) return <Compared {...compared} />;
   return (

@@ -54,7 +54,7 @@ function Request({ review: { id, model, mode, credits, files } }: { review: Revi
       <Id href={`/operator/tasks/${id}`} id={id} />
       {files.map(({ field, entry, url }) => (
         <span key={url} class="block">
-          <a href={url} target="_blank" rel="noreferrer" class="underline">
+          <a href={url} target="_blank" rel="noreferrer" class="inline-block py-1 underline">
             {labelOf(field.replace(/_urls?$/, ''))}
             {entry !== null && ` ${entry + 1}`}
           </a>

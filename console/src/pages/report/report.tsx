@@ -55,6 +55,7 @@ function Form({ onSent }: { onSent: (receipt: string) => void }) {
     });
     draft.drop();
     onSent(receipt);
+    scrollTo(0, 0); // its title would be behind the header
   });
   const errorOf = (name: string) =>
     failure?.details.field === name ? besideField(failure) : undefined;

@@ -84,6 +84,7 @@ test('an operator sees what waits for a review, and allows it', async () => {
   await page.getByRole('dialog').getByRole('button', { name: 'Allow the request' }).click();
   await page.getByText('Done, and recorded.').waitFor();
   await page.getByText('Nothing waits for a review').waitFor();
+  await page.getByRole('link', { name: 'Reviews', exact: true }).waitFor(); // without a count
   const text = 'select phase from tasks where id = $1';
   assert.deepEqual(await sql(site.database.db, text, [task.id]), [{ phase: 'submitting' }]);
 });

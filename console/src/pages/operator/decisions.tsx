@@ -4,7 +4,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Load } from '../../ui/states.tsx';
 
-type Decision = Item<'GET /console/api/operator/decisions'>;
+export type Decision = Item<'GET /console/api/operator/decisions'>;
 
 /** The text of each kind of decision, and the page where it is made. */
 const KINDS: Record<string, (decision: Decision) => [words: string, href: string]> = {

@@ -12,7 +12,7 @@ import { Page } from '../../ui/page.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, column, ListCard, type ListProps, numbers, prose } from '../../ui/table.tsx';
 import { NotFound } from '../not-found/not-found.tsx';
-import { countAt, useDecisions } from './decisions.tsx';
+import { countAt, type Decision, useDecisions } from './decisions.tsx';
 import { type Change, VerbDialog } from './verb-dialog.tsx';
 
 const PAGES = [
@@ -43,9 +43,11 @@ interface OperatorPageProps {
 }
 
 export function OperatorPage({ onDone = () => {}, ...page }: OperatorPageProps) {
+  const decisions = useDecisions();
+  const reload = (result: object) => Promise.all([onDone(result), decisions.reload()]);
   return (
-    <Done.Provider value={onDone}>
-      <Page {...page} above={<OperatorNavigation />} />
+    <Done.Provider value={reload}>
+      <Page {...page} above={<OperatorNavigation decisions={decisions.data?.items} />} />
     </Done.Provider>
   );
 }
@@ -74,9 +76,8 @@ export function AskButton({ change, item, children, ...look }: AskButtonProps) {
   );
 }
 
-function OperatorNavigation() {
+function OperatorNavigation({ decisions }: { decisions: Decision[] | undefined }) {
   const { path } = useLocation();
-  const { data } = useDecisions();
   const isCurrent = (href: string) =>
     path === href || (href !== '/operator' && path.startsWith(`${href}/`));
   return (
@@ -91,7 +92,7 @@ function OperatorNavigation() {
               class="inline-block border-b-2 border-transparent py-1 text-dim hover:text-ink aria-[current=page]:border-tungsten aria-[current=page]:text-ink"
             >
               {name}
-              <Count of={countAt(data?.items, href)} />
+              <Count of={countAt(decisions, href)} />
             </a>
           </li>
         ))}

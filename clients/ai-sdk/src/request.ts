@@ -77,8 +77,8 @@ function mediaOf({ image, frameImages = [], inputReferences = [] }: CallOptions)
   const [first, last] = [image ?? frame('first_frame'), frame('last_frame')];
   if (first) fields.image_url = mediaFrom(first);
   if (last) fields.end_image_url = mediaFrom(last);
-  const [videos, images] = [true, false].map((isWanted) =>
-    inputReferences.filter((file) => isVideo(file) === isWanted).map(mediaFrom),
+  const [videos, images] = [true, false].map((wantsVideos) =>
+    inputReferences.filter((file) => isVideo(file) === wantsVideos).map(mediaFrom),
   );
   if (images?.length) fields.reference_image_urls = images;
   if (videos?.length) fields.reference_video_urls = videos;

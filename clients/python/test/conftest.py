@@ -28,9 +28,9 @@ class Face:
         target = self.client
         for part in name.split("."):
             target = getattr(target, part)
-        return self.settled(target(*args, **kwargs))
+        return self.resolved(target(*args, **kwargs))
 
-    def settled(self, value: Any) -> Any:
+    def resolved(self, value: Any) -> Any:
         if inspect.isawaitable(value):
             return self.loop.run_until_complete(_awaited(value))
         if isinstance(value, AsyncIterator):
@@ -52,7 +52,7 @@ class Face:
         self.close()
 
     def close(self) -> None:
-        self.settled(self.client.close())
+        self.resolved(self.client.close())
         self.loop.close()
 
 

@@ -35,7 +35,7 @@ def test_generate_returns_a_finished_video_whose_file_is_whole(
     assert (video.id, video.credits_used) == (seen[0].id, PRICE)
     assert video.url.startswith("http")
     target = tmp_path / "boat.mp4"
-    face.settled(video.download(target))
+    face.resolved(video.download(target))
     assert target.read_bytes() == face.streamed(video.id)
     assert target.read_bytes()[4:8] == b"ftyp"
     assert os.listdir(tmp_path) == ["boat.mp4"]

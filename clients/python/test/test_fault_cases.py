@@ -85,7 +85,7 @@ class Case:
     def download(self, video: Any) -> dict[str, Any]:
         """Compares the file with what the service sends without faults."""
         target = self.folder / f"{video.id}.mp4"
-        self.face.settled(video.download(target))
+        self.face.resolved(video.download(target))
         direct = httpx.URL(self.opened["directUrl"])
         link = httpx.URL(video.url).copy_with(host=direct.host, port=direct.port)
         return {"isWhole": httpx.get(link).content == target.read_bytes()}

@@ -125,7 +125,7 @@ def test_the_timeout_of_a_call_ends_responses_that_never_end(
     began = time.monotonic()
     with pytest.raises(WaitTimeoutError) as caught:
         video = client("generate", "A boat", idempotency_key="order-1", timeout=1)
-        client.settled(video.download(tmp_path / "boat.mp4"))
+        client.resolved(video.download(tmp_path / "boat.mp4"))
     assert time.monotonic() - began < 3
     error = caught.value
     assert (error.charged, error.retry) == ("reserved", "same_key")
@@ -234,19 +234,19 @@ def test_a_retry_after_that_is_no_time_is_ignored(client: Face, stub: Stub) -> N
     after = "Tue, 24 Nov 99999999999999999999 00:00:00 GMT"
     stub.answers["GET /credits"] = lambda request: send(request, {}, {"retry-after": after}, 503)
     with pytest.raises(ServerError) as caught:
-        client.settled(client("with_options", max_retries=0).credits.get())
+        client.resolved(client("with_options", max_retries=0).credits.get())
     assert caught.value.retry_after is None
 
 
 def test_a_call_may_have_its_own_retries_and_timeout(client: Face, stub: Stub) -> None:
     stub.answers["GET /credits"] = lambda request: send(request, {}, status=503)
     with pytest.raises(ServerError):
-        client.settled(client("with_options", max_retries=0).credits.get())
+        client.resolved(client("with_options", max_retries=0).credits.get())
     assert len(stub.requests) == 1
     stub.answers["GET /credits"] = stub.hang
     began = time.monotonic()
     with pytest.raises(ConnectionError):
-        client.settled(client("with_options", max_retries=0, timeout=0.3).credits.get())
+        client.resolved(client("with_options", max_retries=0, timeout=0.3).credits.get())
     assert time.monotonic() - began < 2
 
 

@@ -98,11 +98,11 @@ export async function send<T>(
     const outcome = await sendOnce(settings, { ...call, url, mayExist }, read);
     if (key) remember(settings, key, !('error' in outcome) || outcome.error.charged === 'reserved');
     if ('value' in outcome) return outcome.value;
-    const { error, again } = outcome;
-    const after = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) : 0;
-    if (!again || tries >= retries || after > LONGEST_RETRY_AFTER_SECONDS) throw error;
+    const { error, mayRetry } = outcome;
+    const retryAfter = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) : 0;
+    if (!mayRetry || tries >= retries || retryAfter > LONGEST_RETRY_AFTER_SECONDS) throw error;
     if (error.charged === 'reserved') call.taskId = error.taskId; // later errors name it, too
-    const pauseMs = Math.max(1000 * after, backoffMs(tries));
+    const pauseMs = Math.max(1000 * retryAfter, backoffMs(tries));
     settings.log(`${nameOf(call)}: again in ${(pauseMs / 1000).toFixed(1)} s`);
     await pause(pauseMs, call, error);
   }
@@ -153,7 +153,7 @@ interface Try extends Call {
   mayExist: boolean;
 }
 
-type Outcome<T> = { value: T } | { error: CallError; again: boolean };
+type Outcome<T> = { value: T } | { error: CallError; mayRetry: boolean };
 
 async function sendOnce<T>(
   settings: Settings,
@@ -162,10 +162,10 @@ async function sendOnce<T>(
 ): Promise<Outcome<T>> {
   const init = initOf(settings, call);
   const limitMs = (call.timeoutMs ?? settings.timeoutMs) + 1000 * (call.waitSeconds ?? 0);
-  const late = new AbortController();
-  const expire = () => late.abort(new Error(`timeout of ${limitMs} ms`));
+  const timeout = new AbortController();
+  const expire = () => timeout.abort(new Error(`timeout of ${limitMs} ms`));
   const timer = setTimeout(expire, timerMs(limitMs));
-  const signals = [late.signal, call.signal, call.deadline?.signal];
+  const signals = [timeout.signal, call.signal, call.deadline?.signal];
   const signal = AbortSignal.any(signals.filter((one) => one !== undefined));
   const start = performance.now();
   const log = (text: unknown, response?: Response) => {
@@ -177,16 +177,17 @@ async function sendOnce<T>(
     const response = await settings.fetch(call.url, { ...init, signal });
     log(response.status, response);
     if (response.ok) return { value: await read(response) };
-    if (response.status < 400) return { error: redirected(call, response), again: false };
+    if (response.status < 400) return { error: redirected(call, response), mayRetry: false };
     const error = errorOf(response, await response.text(), call);
     if (call.mayExist && !tellsWhatBecame(error, call)) Object.assign(error, CHARGED_PERHAPS);
-    const again = call.repeats === false ? response.status === 429 : isTransient(response.status);
-    return { error, again };
+    const { status } = response;
+    const mayRetry = call.repeats === false ? status === 429 : isTransient(status);
+    return { error, mayRetry };
   } catch (cause) {
-    if (isOver(call)) return { error: overError(call, factsOf(call), cause), again: false };
+    if (isOver(call)) return { error: overError(call, factsOf(call), cause), mayRetry: false };
     const error = noResponse(call, cause);
     log(error.message);
-    return { error, again: call.repeats !== false || reasonOf(cause).isUnsent };
+    return { error, mayRetry: call.repeats !== false || reasonOf(cause).isUnsent };
   } finally {
     clearTimeout(timer);
   }

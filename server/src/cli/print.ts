@@ -90,7 +90,7 @@ async function* json({ content: { name, rows, summary } }: RowStream): AsyncGene
     yield separator + JSON.stringify(row);
     separator = ',\n';
   }
-  yield `],${JSON.stringify(summary()).slice(1)}\n`;
+  yield `],${JSON.stringify(summary()).slice(1)}\n`; // its members follow the rows, in one object
 }
 
 async function* csv({ content: { columns, rows } }: RowStream): AsyncGenerator<string> {

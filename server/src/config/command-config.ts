@@ -55,7 +55,7 @@ export async function readVendorModels(
   return listVendorModels(env, provider, connection);
 }
 
-/** As `readBrand`. */
+/** As `readBrand`, which is loaded for this command only. */
 export async function readBrandVariables(env: Environment = process.env) {
   const { readBrand } = await import('./brand.ts');
   return readBrand(env);

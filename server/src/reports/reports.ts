@@ -82,6 +82,7 @@ export function receiveReport(deps: ReportDeps, given: GivenReport): Promise<str
       objectId: found?.object_id ?? null,
     });
     await tx.query(INSERT, values);
+    // The outbox finds the reporter's address by the id of the report.
     if (contact !== null) await mailOwner(tx, { accountId: id, ...receiptMail(id) });
     const isMailed =
       URGENT.includes(reason) &&

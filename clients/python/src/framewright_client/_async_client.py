@@ -180,7 +180,7 @@ class AsyncVideos(AsyncResource):
         return await self._core.send(Quote, json_request("POST", "/video/quotes", body))
 
     async def get(self, task: TaskOrId) -> VideoTask:
-        return await self._core.send_of(task, VideoTask, "GET")
+        return await self._core.send_for(task, VideoTask, "GET")
 
     async def wait(
         self,
@@ -202,15 +202,15 @@ class AsyncVideos(AsyncResource):
 
     async def cancel(self, task: TaskOrId) -> CancelResult:
         """Asks to cancel a task. The result says whether it was cancelled."""
-        return await self._core.send_of(task, CancelResult, "POST", "/cancel")
+        return await self._core.send_for(task, CancelResult, "POST", "/cancel")
 
     async def ledger(self, task: TaskOrId) -> TaskLedger:
         """The credit movements of a task."""
-        return await self._core.send_of(task, TaskLedger, "GET", "/ledger")
+        return await self._core.send_for(task, TaskLedger, "GET", "/ledger")
 
     async def delete(self, task: TaskOrId) -> None:
         """Deletes a task's video. The task remains, and its credits stay spent."""
-        await self._core.send_of(task, dict, "DELETE", "/output")
+        await self._core.send_for(task, dict, "DELETE", "/output")
 
     async def download(
         self, task: TaskOrId, path: str | os.PathLike[str], *, timeout: float | None = None

@@ -83,7 +83,7 @@ class Core:
     async def send(self, kind: type[T], request: Request) -> T:
         return await self.call().send(kind, request)
 
-    async def send_of(self, task: TaskOrId, kind: type[T], method: str, path: str = "") -> T:
+    async def send_for(self, task: TaskOrId, kind: type[T], method: str, path: str = "") -> T:
         """A request about a task."""
         request = Request(method, path_of("tasks", id_of(task)) + path)
         return await self.call(task=task).send(kind, request)

@@ -8,7 +8,7 @@ export const DOCTOR = {
       'Check each thing between a fresh server and the first paid video, with what to do; exit 1 ' +
       'if something is wrong',
     fields: { mail: optional(text('Where to send a mail.', { word: 'ADDRESS', max: 254 })) },
-    notOnConsole: 'the page Set-up has it, as the service itself is configured',
+    notOnConsole: 'the page Set-up runs these checks, with the settings of the service',
     async run({ db, show, openSetUp }, { mail }) {
       if (!openSetUp) throw new Error('only the command line checks the set-up');
       const { checks, ...result } = await examine(await openSetUp(db, mail));

@@ -95,7 +95,7 @@ export const MODELS = {
       connection: optional(text('A connection to it, if not that of its name.', { word: 'NAME' })),
     },
     positional: ['provider'],
-    notOnConsole: 'it asks the provider as the environment of this machine configures it',
+    notOnConsole: 'it asks the provider with the variables of this machine',
     async run({ db, listVendorModels }, { provider, connection = provider }) {
       if (!listVendorModels) throw new Error('only the command line asks providers');
       const vendors = await listVendorModels(provider, connection);

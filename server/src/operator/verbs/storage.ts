@@ -19,7 +19,7 @@ export const STORAGE = {
       to: text(`Where they shall be too: ${PLACE}`, { word: 'TO', max: 4000 }),
     },
     positional: ['from', 'to'],
-    notOnConsole: 'it belongs to those who run the servers: it reads folders of this machine',
+    notOnConsole: 'it reads folders of this machine',
     async run({ db, log, show }, { from, to }) {
       const source = settingsOf('FROM', from);
       const target = settingsOf('TO', to);

@@ -14,7 +14,7 @@ import { type VerbDeps, verb } from '../verb/verb.ts';
 /** Longer than a provider may wait before it fetches an input: two days. */
 const KEEP_HOURS = 72;
 
-const ON_SERVER = 'it belongs to those who run the servers';
+const ON_SERVER = 'for whoever runs the servers';
 
 export const SECRETS = {
   'secrets rotate': verb({

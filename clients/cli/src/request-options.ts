@@ -54,12 +54,12 @@ function optionOf(field: string, property: Property): Option {
   const value = words?.value ?? 'VALUE';
   // Not limited to known models: the service may offer newer ones.
   if (field === 'model') return { kind: 'text', value, summary: `${text} ${usual}` };
-  const summary = [text, listed(values, usual)].filter(Boolean).join(': ');
+  const summary = [text, listOf(values, usual)].filter(Boolean).join(': ');
   return { kind: 'text', value, summary, values };
 }
 
 /** Such as `480p, 720p (default) or 1080p`. */
-function listed(values: string[], usual: unknown): string {
+function listOf(values: string[], usual: unknown): string {
   const shown = values.map((value) => (value === usual ? `${value} (default)` : value));
   return new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(shown);
 }

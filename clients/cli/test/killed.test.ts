@@ -66,7 +66,7 @@ function newTester(email: string): Promise<string> {
 }
 
 /** What was left: a whole video that was paid once, or nothing at all. */
-async function generationKilled(index: number): Promise<'made' | 'nothing'> {
+async function killGeneration(index: number): Promise<'made' | 'nothing'> {
   const secret = await newTester(`ada${index}@example.com`);
   const watched: Watched = { watch: () => undefined };
   const faulty = { target: fixture.url, rate: FAULTS, seed: below(2 ** 31) };
@@ -116,7 +116,7 @@ test(`${RUNS} generations, killed at any moment and resumed: one task, one charg
   let next = 0;
   const work = async () => {
     while (next < RUNS) {
-      const end = generationKilled(next++);
+      const end = killGeneration(next++);
       await end.then(
         (one) => ends.push(one),
         (error) => failures.push(error),

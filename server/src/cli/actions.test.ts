@@ -14,7 +14,7 @@ async function run(args: string[], db = database.db) {
   return JSON.parse(JSON.stringify(await perform({ db })));
 }
 
-async function recorded(target: string, db = database.db) {
+async function recordedActions(target: string, db = database.db) {
   const rows = await run(['actions', 'list', '--target', target], db);
   return rows.map(({ command, actor, reason, details }: Record<string, unknown>) => ({
     command,
@@ -32,7 +32,7 @@ test('a command that changes something is recorded once, with who ran it and why
   );
   assert.deepEqual(disabled.map(({ changed }) => changed).sort(), [false, false, true]);
   const actor = `${userInfo().username}@${hostname()}`;
-  assert.deepEqual(await recorded(String(id)), [
+  assert.deepEqual(await recordedActions(String(id)), [
     { command: 'accounts disable', actor, reason: 'fraud', details: null },
     { command: 'accounts create', actor: 'ada', reason: null, details: null },
   ]);
@@ -43,5 +43,5 @@ test('a change that fails leaves no record', async () => {
   const line = ['credits', 'adjust', id, '-5', '--kind', 'paid', '--reference', 'r2'];
   await assert.rejects(run([...line, '--reason', 'x']), /fewer available credits/);
   await assert.rejects(run(['accounts', 'create', 'ALAN@example.com']), /already has an account/);
-  assert.equal((await recorded(id)).length, 1);
+  assert.equal((await recordedActions(id)).length, 1);
 });

@@ -231,7 +231,7 @@ test('audit --storage asks the storage for each file', async () => {
   );
   await using folder = await temporaryFolder();
   const env = { DATABASE_URL: fixture.database.url, DATA_DIR: folder.path };
-  const asked = async (code: number) => {
+  const auditStorage = async (code: number) => {
     const { ok, files, problems } = await ask(env, 'audit --storage', code);
     const ofFiles = (problems as string[]).filter((problem) => problem.startsWith(output));
     return { ok, files, ofFiles };
@@ -243,11 +243,11 @@ test('audit --storage asks the storage for each file', async () => {
   );
   const sentence = `${output}: output of ${row?.of}, ready with ${row?.size} bytes`;
   const missing = [`${sentence}, is not in the storage`];
-  assert.deepEqual(await asked(1), { ok: false, files: 1, ofFiles: missing });
+  assert.deepEqual(await auditStorage(1), { ok: false, files: 1, ofFiles: missing });
   const longer = path.join(folder.path, 'longer');
   await writeFile(longer, Buffer.alloc((row?.size ?? 0) + 1));
   await diskStorage(path.join(folder.path, 'objects')).put(output, longer);
-  assert.match(String((await asked(1)).ofFiles), /has \d+ bytes in the storage/);
+  assert.match(String((await auditStorage(1)).ofFiles), /has \d+ bytes in the storage/);
   await sql(fixture.db, `update stored_objects set state = 'ready' where id = any($1)`, [
     kept.map(({ id }) => id),
   ]);

@@ -50,14 +50,17 @@ function roles(env: Environment): ReadonlySet<Role> {
 }
 
 function hostRules(env: Environment) {
-  const parsed = <List>(name: string, parse: (text: string) => List, fallback = '') =>
+  const readParsed = <List>(name: string, parse: (text: string) => List, fallback = '') =>
     namingVariables(name, () => parse(read(env, name, fallback)));
-  const deny = parsed('OUTBOUND_DENY', parseDenyList);
-  const clientHosts = { allow: parsed('OUTBOUND_ALLOW', parseAllowList), deny };
+  const deny = readParsed('OUTBOUND_DENY', parseDenyList);
+  const clientHosts = { allow: readParsed('OUTBOUND_ALLOW', parseAllowList), deny };
   return {
     clientHosts,
-    webhookHosts: { ...clientHosts, ports: parsed('WEBHOOK_PORTS', parsePorts, '443,1024-65535') },
-    providerHosts: { allow: parsed('PROVIDER_ALLOW', parseAllowList), deny },
+    webhookHosts: {
+      ...clientHosts,
+      ports: readParsed('WEBHOOK_PORTS', parsePorts, '443,1024-65535'),
+    },
+    providerHosts: { allow: readParsed('PROVIDER_ALLOW', parseAllowList), deny },
   };
 }
 

@@ -111,7 +111,7 @@ function logMailer(log: Log, sender: () => Sender): Mailer {
   return {
     isLogged: true,
     sendMail: async ({ to, subject, text }) => {
-      const shown = signed(text, sender());
+      const shown = withSignature(text, sender());
       log.warn({ to, subject }, `a mail that was not sent, because SMTP_URL is not set:\n${shown}`);
       return true;
     },
@@ -120,7 +120,7 @@ function logMailer(log: Log, sender: () => Sender): Mailer {
 }
 
 /** The text, with the signature of a brand below "-- " (RFC 3676, 4.3). */
-function signed(text: string, { name, supportEmail }: Sender): string {
+function withSignature(text: string, { name, supportEmail }: Sender): string {
   const lines = [name, supportEmail].filter((line) => line !== undefined);
   return lines.length === 0 ? text : [`${text.trimEnd()}\n`, '-- ', ...lines, ''].join('\n');
 }
@@ -180,7 +180,7 @@ function smtpTransport(
         from: brand.name === undefined ? from : namedAddress(address, brand.name),
         to: namedAddress(to),
         subject,
-        text: signed(text, brand),
+        text: withSignature(text, brand),
         signal,
         ...(brand.supportEmail && { replyTo: namedAddress(brand.supportEmail) }),
         ...(id && { messageId: `<${id}@${address.split('@')[1]}>` }),

@@ -34,7 +34,7 @@ beforeEach(async () => {
 });
 
 const write = (mail = MAIL) => database.db.transaction((tx) => mailOwner(tx, mail));
-const waiting = () => sql<{ id: string }>(database.db, 'select id from mails');
+const waitingMails = () => sql<{ id: string }>(database.db, 'select id from mails');
 
 test('a mail is sent once what it tells of has committed, by one of many processes', async () => {
   const failed = database.db.transaction(async (tx) => {
@@ -48,7 +48,7 @@ test('a mail is sent once what it tells of has committed, by one of many process
   assert.match(id ?? '', /^mail_/);
   assert.deepEqual(mail, { to: 'ada@example.com', subject: MAIL.subject, text: MAIL.text });
   assert.deepEqual(more, []);
-  assert.deepEqual(await waiting(), []);
+  assert.deepEqual(await waitingMails(), []);
 });
 
 test('a mail whose process dies while it sends is sent again, with the same id', async () => {
@@ -86,7 +86,7 @@ test('a mail that is not taken is tried with growing pauses, and dropped after t
   }
   assert.deepEqual(tries.slice(0, 5), [0, 5, 15, 35, 75]);
   assert.ok((tries.at(-1) ?? 0) < 56 * 60, `${tries}`);
-  assert.deepEqual(await waiting(), []);
+  assert.deepEqual(await waitingMails(), []);
   assert.match(lines.join(''), /a mail was dropped after 48 hours/);
 });
 
@@ -104,8 +104,8 @@ test('a clock that is set back holds up no mail', async () => {
 test('an account that is erased gets no mail, and none of its mails stays', async () => {
   await write();
   await database.db.transaction((tx) => eraseOf(tx, MAIL.accountId));
-  assert.deepEqual(await waiting(), []);
+  assert.deepEqual(await waitingMails(), []);
   await write({ ...MAIL, accountId: 'acct_erased' });
   await sendDueMails(deps);
-  assert.deepEqual([sent, await waiting()], [[], []]);
+  assert.deepEqual([sent, await waitingMails()], [[], []]);
 });

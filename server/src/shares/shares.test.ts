@@ -69,7 +69,7 @@ const share = (days: number | null = null, showsPrompt = true, id = taskId) =>
   owner.write(`/console/api/tasks/${id}/share`, { shows_prompt: showsPrompt, days }, 'PUT');
 
 /** Makes a share. @returns where it is, without the origin */
-async function shared(days?: number | null, showsPrompt?: boolean): Promise<string> {
+async function makeShare(days?: number | null, showsPrompt?: boolean): Promise<string> {
   const { status, body } = await share(days, showsPrompt);
   assert.equal(status, 200, JSON.stringify(body));
   return new URL(body.url).pathname;
@@ -80,13 +80,13 @@ const endShare = async () => owner.delete(`/console/api/shares/${(await list())[
 const embedOf = (page: string) => page.replace('/s/', '/embed/');
 
 /** The responses of the page, the embedded player, the video and the poster. */
-function all(page: string, app = pages) {
+function fetchAll(page: string, app = pages) {
   const addresses = [page, embedOf(page), `${page}/video.mp4`, `${page}/poster.webp`];
   return Promise.all(addresses.map((address) => app.inject(address)));
 }
 
 async function assertAll(status: number, page: string, app = pages): Promise<void> {
-  const found = (await all(page, app)).map(({ statusCode }) => statusCode);
+  const found = (await fetchAll(page, app)).map(({ statusCode }) => statusCode);
   assert.deepEqual(found, Array(4).fill(status), page);
 }
 
@@ -94,8 +94,8 @@ test('a page shows the video and the chosen prompt, and nothing else of the acco
   const objects = await sql<{ id: string }>(db, 'select id from stored_objects', []);
   const secrets = [taskId, owner.accountId, owner.email, ...objects.map(({ id }) => id)];
   for (const showsPrompt of [true, false]) {
-    const page = await shared(null, showsPrompt);
-    const [whole, embed, ...stored] = await all(page);
+    const page = await makeShare(null, showsPrompt);
+    const [whole, embed, ...stored] = await fetchAll(page);
     for (const part of [
       `<meta property="og:image" content="${ORIGIN}${page}/poster.webp" />`,
       `<meta name="twitter:player" content="${ORIGIN}${embedOf(page)}" />`,
@@ -169,7 +169,7 @@ const ENDS: Record<string, (link: string) => Promise<unknown>> = {
 
 for (const [end, act] of Object.entries(ENDS)) {
   test(`a share ends at once by ${end}`, async () => {
-    const page = await shared(end === 'its date' ? 2 : null);
+    const page = await makeShare(end === 'its date' ? 2 : null);
     await assertAll(200, page);
     await act(`${ORIGIN}${page}`);
     await assertAll(404, page);
@@ -178,7 +178,7 @@ for (const [end, act] of Object.entries(ENDS)) {
 
 test('a video that is being sent is cut off when its share ends, and counted as far', async () => {
   taskId = await make(owner.accountId, { ended: 'completed', video: Buffer.alloc(32e6) });
-  const { body } = await fetch(`${url}${await shared()}/video.mp4`);
+  const { body } = await fetch(`${url}${await makeShare()}/video.mp4`);
   const reader = body?.getReader();
   await reader?.read();
   await endShare();
@@ -206,21 +206,25 @@ test('what can’t be shared is refused with the reason', async () => {
 });
 
 test('making a share again returns the same one until it ends, and another one then', async () => {
-  const page = await shared(7, false);
-  assert.deepEqual(await Promise.all([shared(), shared(30), shared(7)]), [page, page, page]);
+  const page = await makeShare(7, false);
+  assert.deepEqual(await Promise.all([makeShare(), makeShare(30), makeShare(7)]), [
+    page,
+    page,
+    page,
+  ]);
   assert.equal((await list())[0].shows_prompt, true);
   await endShare();
   assertError(await endShare(), 'not_found');
-  const second = await shared(1);
+  const second = await makeShare(1);
   await freezeClock(db, 2 * DAY);
-  const third = await shared();
+  const third = await makeShare();
   assert.equal(new Set([page, second, third]).size, 3);
   const open = (await list()).map((one: { is_open: boolean }) => one.is_open);
   assert.deepEqual(open, [true, false, false]);
 });
 
 test('an id, a forged token and a service with SHARES=off open nothing', async () => {
-  const page = await shared();
+  const page = await makeShare();
   const [{ id }] = await list();
   const forged = `${page.slice(0, -1)}${page.endsWith('A') ? 'B' : 'A'}`;
   for (const wrong of [`/s/${id}`, `/s/${id.slice(6)}`, forged, `${page}A`]) {
@@ -233,7 +237,7 @@ test('an id, a forged token and a service with SHARES=off open nothing', async (
 });
 
 test('views are counted, and bytes up to the limit of a day, also of parallel requests', async () => {
-  const page = await shared();
+  const page = await makeShare();
   const half = { range: `bytes=${VIDEO / 2}-` };
   const watch = async () => (await fetch(`${url}${page}/video.mp4`, { headers: half })).status;
   for (const method of ['HEAD', 'GET'] as const) await pages.inject({ url: page, method });

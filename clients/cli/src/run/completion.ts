@@ -54,26 +54,26 @@ ${cases.join('\n')}
 complete -o default -F _fw fw`;
 }
 
-const quoted = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
-const escaped = (text: string) => text.replaceAll(/[[\]:]/g, String.raw`\$&`);
-const zshValues = (values: readonly string[]) => `(${values.map(escaped).join(' ')})`;
+const shellQuote = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+const zshEscape = (text: string) => text.replaceAll(/[[\]:]/g, String.raw`\$&`);
+const zshValues = (values: readonly string[]) => `(${values.map(zshEscape).join(' ')})`;
 
 function zshOption([name, { kind, short, values, isFile, isList, summary }]: [string, Option]) {
   const value = values ? `:value:${zshValues(values)}` : isFile ? ':file:_files' : ':value: ';
   const repeat = isList ? '*' : '';
   return [`--${name}`, ...(short ? [`-${short}`] : [])]
-    .map((word) => `${repeat}${word}[${escaped(summary)}]${kind === 'flag' ? '' : value}`)
-    .map(quoted);
+    .map((word) => `${repeat}${word}[${zshEscape(summary)}]${kind === 'flag' ? '' : value}`)
+    .map(shellQuote);
 }
 
 function zshWords({ words }: Command): string[] {
-  if (words?.values) return [quoted(`*:word:${zshValues(words.values)}`)];
-  return words?.isFile ? [quoted('*:file:_files')] : [];
+  if (words?.values) return [shellQuote(`*:word:${zshValues(words.values)}`)];
+  return words?.isFile ? [shellQuote('*:file:_files')] : [];
 }
 
 function zsh(commands: Commands): string {
   const described = commands.map(
-    ({ name, summary }) => `    ${quoted(`${name}:${escaped(summary)}`)}`,
+    ({ name, summary }) => `    ${shellQuote(`${name}:${zshEscape(summary)}`)}`,
   );
   const cases = commands.map((command) => {
     const all = [...optionsOf(command).flatMap(zshOption), ...zshWords(command)];
@@ -97,17 +97,21 @@ if [ "$funcstack[1]" = _fw ]; then _fw "$@"; else compdef _fw fw; fi`;
 
 function fish(commands: Commands): string {
   const lines = commands.flatMap((command) => {
-    const isChosen = quoted(`__fish_seen_subcommand_from ${command.name}`);
+    const isChosen = shellQuote(`__fish_seen_subcommand_from ${command.name}`);
     const options = optionsOf(command).map(([name, { kind, short, values, isFile, summary }]) => {
-      const value = values ? ` -x -a ${quoted(values.join(' '))}` : isFile ? ' -r -F' : ' -x';
+      const value = values ? ` -x -a ${shellQuote(values.join(' '))}` : isFile ? ' -r -F' : ' -x';
       const shortened = short ? ` -s ${short}` : '';
       const end = kind === 'flag' ? '' : value;
-      return `complete -c fw -n ${isChosen} -l ${name}${shortened} -d ${quoted(summary)}${end}`;
+      return `complete -c fw -n ${isChosen} -l ${name}${shortened} -d ${shellQuote(summary)}${end}`;
     });
     const { words } = command;
-    const word = words?.values ? `-a ${quoted(words.values.join(' '))}` : words?.isFile ? '-F' : '';
+    const word = words?.values
+      ? `-a ${shellQuote(words.values.join(' '))}`
+      : words?.isFile
+        ? '-F'
+        : '';
     return [
-      `complete -c fw -n __fish_use_subcommand -a ${command.name} -d ${quoted(command.summary)}`,
+      `complete -c fw -n __fish_use_subcommand -a ${command.name} -d ${shellQuote(command.summary)}`,
       ...options,
       ...(word ? [`complete -c fw -n ${isChosen} ${word}`] : []),
     ];

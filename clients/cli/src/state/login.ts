@@ -14,7 +14,7 @@ export interface Login {
 
 const file = () => path.join(configFolder(), 'login.json');
 
-function stored(): Login | undefined {
+function readLogin(): Login | undefined {
   try {
     return JSON.parse(readFileSync(file(), 'utf8'));
   } catch {
@@ -28,7 +28,7 @@ export function storeLogin(login: Login): void {
 
 /** @returns whether there was one */
 export function removeLogin(): boolean {
-  const hadOne = stored() !== undefined;
+  const hadOne = readLogin() !== undefined;
   rmSync(file(), { force: true });
   return hadOne;
 }
@@ -48,7 +48,7 @@ const SERVICE_ADVICE = 'fw login --base-url https://video.example.com names the 
 
 /** The service for commands that name none. @throws Failure `usage` */
 export function usualBaseUrl(): string {
-  const given = env.FRAMEWRIGHT_BASE_URL || stored()?.baseUrl;
+  const given = env.FRAMEWRIGHT_BASE_URL || readLogin()?.baseUrl;
   if (given) return baseUrlOf(given);
   const message = 'There is no base URL of a service; nothing was sent.';
   throw new Failure('usage', message, { charged: 'no', next: SERVICE_ADVICE });
@@ -66,7 +66,7 @@ export function currentLogin(): Login {
   const baseUrl = usualBaseUrl();
   const own = env.FRAMEWRIGHT_API_KEY;
   if (own) return { baseUrl, apiKey: checkKey(own) };
-  const login = stored();
+  const login = readLogin();
   if (login?.baseUrl === baseUrl) return login;
   throw new Failure('key', `There is no API key for ${baseUrl}.`, {
     charged: 'no',

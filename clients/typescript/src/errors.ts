@@ -144,7 +144,7 @@ export class TaskFailedError extends FramewrightError {
   }
 }
 
-/** The task has no video yet, or its file has changed. The credits stay spent. */
+/** The task has no video yet, or its file has changed. The credits stay reserved or spent. */
 export class DownloadError extends FramewrightError {
   override readonly name = 'DownloadError';
   readonly code = 'download_failed';

@@ -76,7 +76,8 @@ export async function createKey(
   return { keyId, secret };
 }
 
-/** The terms of an API key for the log of actions. No name: an erasure could not remove it. */
+/** The terms of an API key for the log of actions. Without the key's name, which an erasure
+ * could not remove from that log. */
 export const keyTerms = queryFirst<
   [id: string],
   { monthlyCap: number | null; expiresAt: Date | null }

@@ -66,8 +66,8 @@ export async function beginCancel(
     return { task_id: taskId, phase, cancel: 'done', changed: false };
   }
   if (isBeforeAcceptance(state)) return cancelBeforeSubmit(tx, taskId, options.cause);
-  const isHeldOutcome = state.held_cause === 'outcome' && options.alsoHeldOutcome;
-  if (phase === 'generating' || isHeldOutcome) {
+  const mayCancelHeld = options.alsoHeldOutcome && state.held_cause === 'outcome';
+  if (phase === 'generating' || mayCancelHeld) {
     const changed = await requestCancel(tx, taskId, options.cause.cancelled_by);
     return { task_id: taskId, phase, cancel: 'requested', changed };
   }
@@ -78,7 +78,10 @@ function obstacleOf(phase: Phase): CancelObstacle {
   return phase === 'held' || phase === 'archiving' ? phase : 'ended';
 }
 
-/** The lock on the task's row serializes this with a new attempt: see insertAttempt. */
+/**
+ * Refused while an attempt is in flight. The lock on the task's row serializes this with a new one:
+ * see insertAttempt.
+ */
 async function cancelBeforeSubmit(
   tx: Transaction,
   taskId: string,

@@ -9,7 +9,7 @@ import { lockCurrentAttempt } from './attempts.ts';
 import { readCancel } from './cancel-requests.ts';
 
 // The task counts as announced, since its client may know that it was accepted. Tasks from before a
-// recovery are not retried: the database may have lost that this job is the second one already.
+// recovery are not retried: the database may have lost the record of an earlier retry.
 const HAND_OVER = statement(
   'task_retry_failed',
   `update tasks set provider = $3, retried_from = provider, route_tried = null,
@@ -41,7 +41,7 @@ export async function retryFailed(
   const handedOver = await tx.query(HAND_OVER, [task.id, task.lease, next.connection]);
   if (handedOver.length === 0) return undefined;
   await tx.query(REPLACE, [attempt.id, jsonText(failure)]);
-  const { connection, reason: choice } = next;
-  const cause = { job: jobId, ...failure, connection: task.provider, next: connection, choice };
+  const connections = { connection: task.provider, next: next.connection };
+  const cause = { job: jobId, ...failure, ...connections, choice: next.reason };
   return move(tx, task, { to: 'submitting', cause });
 }

@@ -160,6 +160,7 @@ async function withConnection<T>(
     closes = closesConnection(error);
     throw error;
   } finally {
+    // On `wasRefused`, see `send`.
     client.release(closes || (session.wasRefused && pool.pooler === 'named'));
     report('database', { part, seconds: secondsSince(startedAt) });
   }
@@ -167,7 +168,7 @@ async function withConnection<T>(
 
 /**
  * Every error of Postgres but a violated constraint (SQLSTATE 23...) closes the connection: the
- * server may have become a read-only standby, or a migration have changed a prepared statement.
+ * server may have become a read-only standby, or a migration may have changed a prepared statement.
  */
 function closesConnection(error: unknown): boolean {
   if (error instanceof DatabaseUnavailable) return true;

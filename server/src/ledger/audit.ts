@@ -6,7 +6,7 @@ import type { BalanceKind } from './transfer.ts';
 /** Keeps snapshots and row lists small. */
 export const LEDGER_SIZES = {
   balances: 200,
-  /** Transfers per balance of a page. */
+  /** How many transfers of one balance are added up at a time. */
   chunk: 2000,
   transfers: 10_000,
   lots: 200,
@@ -146,7 +146,7 @@ const RESERVED_TASKS = statement(
 );
 
 /**
- * Checks that the transfers add up to every balance and to the balances stored with them; that each
+ * Checks that the transfers add up to every balance, and to the balance that each stores; that each
  * transfer has the source and target of its reason; that each settlement has the account, kind and
  * amount of its reservation; and the rules of lots. Reads pages, each in a short snapshot of its
  * own (decisions/0014).

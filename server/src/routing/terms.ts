@@ -1,7 +1,7 @@
 import { type PricedRequest, secondsOf } from '../catalog/price.ts';
 import { command, first, namedStatement, query, type Transaction } from '../database/database.ts';
 
-/** What the price of terms is for: a second of the output, or of the job's compute time. */
+/** The second that a price is for: of the output, or of the job's compute time. */
 export const TERMS_UNITS = ['output-second', 'compute-second'] as const;
 
 /** What a connection charges for each second of a model's videos. Prices are exact decimals. */
@@ -12,7 +12,7 @@ export interface Terms {
   resolution: string;
   per: (typeof TERMS_UNITS)[number];
   price: string;
-  /** With reference videos, for each second of these and the output; null: `price`, output only. */
+  /** The price with reference videos, for their seconds too. null: `price`, for the output alone. */
   reference_price: string | null;
   currency: string;
   from: Date;
@@ -36,8 +36,8 @@ export const currentTerms = query<[], Terms>(
 );
 
 /**
- * What a request is expected to cost; rounded, since only lists of costs must be exact. undefined:
- * nobody knows how long its job will compute.
+ * What a request is expected to cost, rounded: `costs list` computes it exactly, from what the job
+ * did. undefined: the compute time is not known in advance.
  */
 export function costBy(
   { per, price, reference_price: referencePrice, currency }: Terms,

@@ -16,11 +16,11 @@ export interface CredentialsDeps {
   namesInputs: boolean;
   /** What the service is called. */
   generator?: () => string;
-  /** What becomes of a video that can't be signed for {@link RETRY_SECONDS}. */
+  /** After {@link RETRY_SECONDS} of failures: hold the task, or store its video unsigned. */
   onFailure: 'wait' | 'unsigned';
 }
 
-/** How long signing is tried again before the task is held. */
+/** How long a failing signer is tried again. */
 const RETRY_SECONDS = 300;
 /** The same once half of the time is over for which the provider keeps the output. */
 const LATE_RETRY_SECONDS = 30;

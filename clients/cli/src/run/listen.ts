@@ -25,7 +25,7 @@ const FORWARD_MS = 15_000;
 const PAGE = 100;
 const MAX_DESCRIPTION = 200;
 
-/** Relays events from the log of a webhook endpoint without a URL, and deletes it at the end. */
+/** Creates a webhook endpoint without a URL, relays the events it logs, and deletes it at the end. */
 export async function listen(call: Call): Promise<void> {
   const { screen } = call;
   const secret = listeningSecret();

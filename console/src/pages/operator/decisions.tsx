@@ -39,7 +39,7 @@ const KINDS: Record<string, (decision: Decision) => [words: string, href: string
       : `${count} more webhook endpoints are failing`,
     `/operator/accounts/${id}`,
   ],
-  certificate: ({ first }) => [`The signing certificate ends on ${first}`, '/operator/set-up'],
+  certificate: ({ first }) => [`The signing certificate expires on ${first}`, '/operator/set-up'],
 };
 
 const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;

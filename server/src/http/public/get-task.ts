@@ -126,7 +126,8 @@ async function waitForEnd(
   const wait = { taskId: task.id, seconds, keyId: callerOf(request).keyId, signal: gone.signal };
   const outcome = await waiting.untilEnded(wait);
   if (outcome === undefined || outcome === 'gone') return task;
-  if (outcome !== 'stopped') confirm(); // a shutdown ended the wait early
+  // A shutdown ends the wait early: the header must not say that it lasted.
+  if (outcome !== 'stopped') confirm();
   const isUnended = outcome === 'timeout' || outcome === 'stopped';
   const latest = isUnended ? await readTogether(db, task.id) : outcome;
   return latest ? publicColumns(latest) : task;

@@ -53,8 +53,8 @@ export async function replay(
 }
 
 // Binding a key holds its advisory lock until the transaction ends. Locks are taken in key order,
-// so that transactions with several keys can't deadlock. Rows of keys that
-// other tasks have are not locked: a transaction that releases one may hold the balance's lock.
+// so that transactions with several keys can't deadlock. Rows of keys that other tasks have are not
+// locked: a transaction that releases one may hold the balance's lock.
 const given = (lock: string) =>
   `with given as materialized (
      select account_id, surface, key, fingerprint, task_id

@@ -1,8 +1,9 @@
 import { creditPrices } from '../../billing/credit-price.ts';
 import { RESOLUTIONS } from '../../catalog/models.ts';
-import type { Database, Queryable } from '../../database/database.ts';
+import { readClockMs } from '../../database/clock.ts';
+import type { Database, Queryable, Transaction } from '../../database/database.ts';
 import { Refusal, UsageError } from '../../kernel/errors.ts';
-import { listTerms, saveTerms, TERMS_UNITS } from '../../routing/terms.ts';
+import { listTerms, saveTerms, TERMS_UNITS, type Terms } from '../../routing/terms.ts';
 import { performAction } from '../actions.ts';
 import {
   COST_GROUPS,
@@ -74,8 +75,12 @@ export const TERMS = {
         throw new Refusal('reference_price', reference_price, 'is only for seconds of the output');
       }
       const terms = { ...given, per, reference_price, currency: currency.toLowerCase() };
-      const details = { ...terms, from };
-      return performAction(db, action, { target: given.connection, details }, async (tx) => {
+      const changing = {
+        target: given.connection,
+        details: { ...terms, from },
+        before: (tx: Transaction) => termsBefore(tx, terms, from),
+      };
+      return performAction(db, action, changing, async (tx) => {
         const verdict = await saveTerms(tx, { ...terms, from });
         if (verdict === 'too_early') throw new Refusal('from', from, TOO_EARLY);
         return { ...terms, from: from ?? null, changed: verdict === 'set' };
@@ -83,6 +88,25 @@ export const TERMS = {
     },
   }),
 };
+
+/** The terms that hold when others begin, by default now. */
+async function termsBefore(
+  tx: Transaction,
+  { connection, model, resolution }: Pick<Terms, 'connection' | 'model' | 'resolution'>,
+  from: Date | undefined,
+): Promise<Partial<Terms> | undefined> {
+  const at = from?.getTime() ?? (await readClockMs(tx));
+  const held = (await listTerms(tx)).find(
+    (row) =>
+      row.connection === connection &&
+      row.model === model &&
+      row.resolution === resolution &&
+      row.from.getTime() <= at,
+  );
+  if (!held) return undefined;
+  const { per, price, reference_price, currency } = held;
+  return { per, price, reference_price, currency, from: held.from };
+}
 
 const CREDIT_PRICES: Field<Map<string, number>> = {
   ...text(

@@ -5,13 +5,18 @@ import {
   listOutages,
   resetOutage,
 } from '../../providers/circuit-breaker/outages.ts';
-import { endPause, listPauses, pause } from '../../providers/circuit-breaker/pauses.ts';
+import {
+  endPause,
+  listPauses,
+  type PauseSubject,
+  pause,
+} from '../../providers/circuit-breaker/pauses.ts';
 import { PROVIDER_NAMES } from '../../providers/registry.ts';
 import { TEST_PROVIDER } from '../../providers/test-provider.ts';
 import { modelsThrough } from '../../routing/stored-routes.ts';
 import { wakeWaiting } from '../../tasks/not-accepted.ts';
 import { runningConnections } from '../../worker/live-workers.ts';
-import { performAction } from '../actions.ts';
+import { type ActionTarget, performAction } from '../actions.ts';
 import { type RefusedSubmits, refusedSubmits, waitingTasks } from '../listings/submits.ts';
 import { text } from '../verb/fields.ts';
 import { verb } from '../verb/verb.ts';
@@ -64,6 +69,15 @@ export function requireConnections(
   );
 }
 
+/** What pauses stop, with the pause or the outage that held before. */
+const stoppable = (target: PauseSubject): ActionTarget => ({
+  target,
+  before: async (tx) => {
+    const paused = (await listPauses(tx)).find(({ subject }) => subject === target);
+    return paused ?? (await listOutages(tx)).find(({ provider }) => provider === target);
+  },
+});
+
 export const PROVIDERS = {
   'providers pause': verb({
     summary: 'Submit nothing to a provider: its tasks wait, creates for it get 503',
@@ -72,7 +86,7 @@ export const PROVIDERS = {
     dialog: { title: 'Pause the provider', isDangerous: true },
     async run({ db }, { provider }, action) {
       requireConnections('provider', [provider], await knownConnections(db));
-      return performAction(db, action, { target: provider }, async (tx) => {
+      return performAction(db, action, stoppable(provider), async (tx) => {
         const changed = await pause(tx, provider, action.reason ?? '');
         return { provider, state: 'paused', changed };
       });
@@ -85,7 +99,7 @@ export const PROVIDERS = {
     dialog: { title: 'Resume the provider' },
     async run({ db }, { provider }, action) {
       requireConnections('provider', [provider], await knownConnections(db));
-      return performAction(db, action, { target: provider }, async (tx) => {
+      return performAction(db, action, stoppable(provider), async (tx) => {
         const wasPaused = await endPause(tx, provider);
         const wasClosed = await resetOutage(tx, provider);
         await wakeWaiting(tx, provider, await modelsThrough(tx, provider));
@@ -107,7 +121,7 @@ export const CREATES = {
     reason: 'required',
     dialog: { title: 'Pause creates', isDangerous: true },
     run: ({ db }, _, action) =>
-      performAction(db, action, { target: 'creates' }, async (tx) => {
+      performAction(db, action, stoppable('creates'), async (tx) => {
         const changed = await pause(tx, 'creates', action.reason ?? '');
         return { creates: 'paused', changed };
       }),
@@ -118,7 +132,7 @@ export const CREATES = {
     reason: 'optional',
     dialog: { title: 'Resume creates' },
     run: ({ db }, _, action) =>
-      performAction(db, action, { target: 'creates' }, async (tx) => {
+      performAction(db, action, stoppable('creates'), async (tx) => {
         return { creates: 'open', changed: await endPause(tx, 'creates') };
       }),
   }),

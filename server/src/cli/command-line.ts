@@ -6,7 +6,7 @@ import { createLog } from '../kernel/log.ts';
 import type { Action } from '../operator/actions.ts';
 import { type Field, optional, readInput, text, whole } from '../operator/verb/fields.ts';
 import type { ListPage, Verb, VerbDeps } from '../operator/verb/verb.ts';
-import { NOUNS, verbsOf } from '../operator/verbs/list.ts';
+import { currentName, NOUNS, verbsOf } from '../operator/verbs/list.ts';
 import { optionOf, usageOf } from './help.ts';
 
 export interface ParsedCommandLine {
@@ -75,7 +75,8 @@ async function withOptionNames<Result>(verb: Verb, work: () => Promise<Result>):
 async function findVerb(args: string[]): Promise<[string, Verb]> {
   const [noun = ''] = args;
   const verbs = Object.entries((await verbsOf(noun)) ?? {});
-  const found = verbs.find(([name]) => name.split(' ').every((word, i) => args[i] === word));
+  const words = currentName(args.slice(0, 2).join(' ')).split(' ');
+  const found = verbs.find(([name]) => name.split(' ').every((word, i) => words[i] === word));
   if (found) return found;
   const given = args.filter((arg) => !arg.startsWith('-'));
   throw new UsageError(

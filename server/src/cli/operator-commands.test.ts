@@ -185,6 +185,22 @@ test('providers status shows a provider that refuses all submits, until one gets
   assert.deepEqual(await fal(), ['open', null, 3, refusal.cause]);
 });
 
+test('an action records what a pause, its end and other terms replace', async () => {
+  const before = async (line: string, target: string) => {
+    await does(line);
+    const [{ details }] = await does(`actions list --target ${target}`);
+    return details?.before;
+  };
+  assert.equal(await before('providers pause ark', 'ark'), undefined);
+  assert.equal((await before('providers resume ark', 'ark')).reason, 'because');
+  await does('creates pause');
+  assert.equal((await before('creates resume', 'creates')).subject, 'creates');
+  const terms = 'terms set fal video-2.0-fast 720p';
+  assert.equal(await before(`${terms} 0.05 usd`, 'fal'), undefined);
+  const { price, per } = await before(`${terms} 0.06 usd`, 'fal');
+  assert.deepEqual([price, per], ['0.05', 'output-second']);
+});
+
 test('a route keeps its choice and retries when its steps change, and names connections that exist', async () => {
   const set = async (...rest: string[]) => {
     const args = ['routes', 'set', 'video-2.0-mini', ...rest, '--reason', 'because'];
@@ -324,8 +340,8 @@ test('a video is taken down by its ended task, and a file that a live task needs
      values ('obj_needed', $1, 'input', 'ready', 'image/png')`,
     [live.id],
   );
-  await assert.rejects(run('objects takedown obj_needed'), /needs its input obj_needed: cancel/);
-  await assert.rejects(run('objects takedown obj_none'), /there is no object "obj_none"/);
+  await assert.rejects(run('objects take-down obj_needed'), /needs its input obj_needed: cancel/);
+  await assert.rejects(run('objects take-down obj_none'), /there is no object "obj_none"/);
 });
 
 /** A stored upload of so many bytes. */

@@ -32,7 +32,7 @@ function buttonsOf(task: Task) {
             End the share
           </AskButton>
         )}
-        <AskButton change={{ verb: 'objects takedown', given }}>Take the video down</AskButton>
+        <AskButton change={{ verb: 'objects take-down', given }}>Take the video down</AskButton>
       </>
     );
   }

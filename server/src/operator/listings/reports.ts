@@ -128,7 +128,7 @@ export const reportMonths = query<[from: Date | null, to: Date | null], Record<s
      where error_code = 'content_refused' and surface <> '${TEST_SURFACE}'
      union all
      select at, 'other_takedowns', null, null from operator_actions
-     where command = 'objects takedown'
+     where command in ('objects take-down', 'objects takedown')
      union all
      select at, 'orders', null, null from operator_actions where details->>'basis' = 'order'),
    months as (

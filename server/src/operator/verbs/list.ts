@@ -41,6 +41,11 @@ export const NOUNS = {
 
 type Nouns = Record<string, () => Promise<Verbs>>;
 
+/** Earlier names, which are still accepted. */
+const RENAMED = new Map([['objects takedown', 'objects take-down']]);
+
+export const currentName = (name: string): string => RENAMED.get(name) ?? name;
+
 /** The verbs of a noun; undefined if there is none. */
 export function verbsOf(noun: string): Promise<Verbs> | undefined {
   const nouns: Nouns = NOUNS;

@@ -38,7 +38,7 @@ export const removalDetails = (given: InputOf<typeof REMOVAL>, basis: (typeof BA
 const OBJECT = 'obj_';
 
 export const OBJECTS = {
-  'objects takedown': verb({
+  'objects take-down': verb({
     summary: 'Stop serving a file now and delete it. ID: an object, or a task for its video',
     fields: { id: text('An object, or a task for its video.', { word: 'ID' }), ...REMOVAL },
     positional: ['id'],

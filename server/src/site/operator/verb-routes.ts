@@ -4,6 +4,7 @@ import type { Action } from '../../operator/actions.ts';
 import type { FieldFacts } from '../../operator/verb/fields.ts';
 import type { Verb } from '../../operator/verb/verb.ts';
 import {
+  currentName,
   type FieldOf,
   type ShownOf,
   type VerbName,
@@ -112,7 +113,7 @@ function runVerb(
 }
 
 async function findVerb(path: string): Promise<{ name: string; verb: Verb }> {
-  const name = path.replaceAll('/', ' ');
+  const name = currentName(path.replaceAll('/', ' '));
   const [noun = ''] = path.split('/');
   const verbs = (await verbsOf(noun)) ?? {};
   const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined;

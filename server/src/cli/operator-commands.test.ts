@@ -187,13 +187,13 @@ test('providers status shows a provider that refuses all submits, until one gets
 
 test('an action records what a pause, its end and other terms replace', async () => {
   const before = async (line: string, target: string) => {
-    await does(line);
-    const [{ details }] = await does(`actions list --target ${target}`);
+    await run(line);
+    const [{ details }] = await run(`actions list --target ${target}`);
     return details?.before;
   };
   assert.equal(await before('providers pause ark', 'ark'), undefined);
   assert.equal((await before('providers resume ark', 'ark')).reason, 'because');
-  await does('creates pause');
+  await run('creates pause');
   assert.equal((await before('creates resume', 'creates')).subject, 'creates');
   const terms = 'terms set fal video-2.0-fast 720p';
   assert.equal(await before(`${terms} 0.05 usd`, 'fal'), undefined);

@@ -17,6 +17,7 @@ import type { HostRules } from '../outbound/addresses.ts';
 import {
   type Availability,
   allowNextCreate,
+  isTrialDue,
   PAUSED_SECONDS,
   readAvailability,
   secondsUntilTrial,
@@ -249,8 +250,8 @@ async function firstOpen(
     if (availability.creates_paused) throw notTaken(PAUSED_SECONDS);
     const seconds = secondsUntilTrial(availability);
     if (seconds === 0) return { name, reason, isTrying: false };
-    const mayTry = !availability.paused && (availability.closed_seconds ?? 0) <= 0;
-    if (mayTry && (await tryCreate(db, name))) return { name, reason, isTrying: true };
+    const mayTry = isTrialDue(availability) && (await tryCreate(db, name));
+    if (mayTry) return { name, reason, isTrying: true };
     waits.push(Math.ceil(seconds));
   }
   throw notTaken(Math.min(...waits));

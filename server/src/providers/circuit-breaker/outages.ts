@@ -155,14 +155,17 @@ export interface Availability {
 export const PAUSED_SECONDS = 30;
 const PROBED_SECONDS = 2; // while another submit or create tries
 
+type Closures = Pick<Availability, 'paused' | 'closed_seconds'>;
+
+/** Whether an outage's time is over: one submit or create at a time tests the connection. */
+export function isTrialDue({ paused, closed_seconds: seconds }: Closures): boolean {
+  return !paused && seconds !== null && seconds <= 0;
+}
+
 /** Seconds until a connection may be tried; 0: it takes jobs. */
-export function secondsUntilTrial({
-  paused,
-  closed_seconds: seconds,
-}: Pick<Availability, 'paused' | 'closed_seconds'>): number {
-  if (paused) return PAUSED_SECONDS;
-  if (seconds === null) return 0;
-  return seconds > 0 ? seconds : PROBED_SECONDS;
+export function secondsUntilTrial(closures: Closures): number {
+  if (closures.paused) return PAUSED_SECONDS;
+  return isTrialDue(closures) ? PROBED_SECONDS : (closures.closed_seconds ?? 0);
 }
 
 /** {@link secondsUntilTrial} of the connection that may be tried first. */

@@ -1,8 +1,6 @@
 // The room http/: the HTTP server with the public API, media links, callbacks of providers, metrics
 // and MCP. The website's routes are in site/.
 
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import {
   type FastifyInstance,
   type FastifyRequest,
@@ -15,6 +13,7 @@ import { hasModels, requestSchema, withoutHidden } from '../catalog/model-schema
 import { newId } from '../kernel/ids.ts';
 import { type Log, redact } from '../kernel/log.ts';
 import { handleError, malformed, noSuchPath, wrongMethod } from '../requests/errors.ts';
+import { compressed, sendText, type Text } from '../requests/routes.ts';
 import { inRequest, traceRequest } from '../requests/spans.ts';
 import { type CallbackRouteDeps, callbackRoute } from './callbacks.ts';
 import { createHttpConnections, limitBodyTime, MAX_BODY_SECONDS } from './connections.ts';
@@ -79,19 +78,17 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     mcpRoute(mcp, { publicUrl, brand, stopping: waiting.stopping }),
   );
   if (deps.site) await app.register(deps.site);
+  let latest: Text | undefined;
   app.get('/openapi.json', async (request, reply) => {
     const { describePublicApi } = await import('./openapi/openapi.ts'); // rarely read
     const { name } = brand.current();
     const described = await describePublicApi(catalog.current(), new Date(now()), name);
-    reply.header('vary', 'accept-encoding').type('application/json; charset=utf-8');
-    if (!/\bgzip\b/.test(String(request.headers['accept-encoding']))) return described;
-    reply.header('content-encoding', 'gzip'); // the playground reads it: 85 KB, compressed 19
-    return toGzip(JSON.stringify(described));
+    const json = JSON.stringify(described);
+    if (latest?.plain.toString() !== json) latest = await compressed(json);
+    return sendText({ request, reply }, latest, 'application/json; charset=utf-8');
   });
   return app;
 }
-
-const toGzip = promisify(gzip);
 
 function setResponseHeaders(
   app: FastifyInstance,

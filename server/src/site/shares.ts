@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { escapeHtml } from 'console/build.ts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
@@ -11,7 +9,7 @@ import { limitSchema } from '../requests/routes.ts';
 import { endShare, listShares, makeShare, type Share, type Shares } from '../shares/shares.ts';
 import type { Links } from '../storage/links.ts';
 import { readOwned } from '../tasks/task.ts';
-import { forInstallation, linksHtml, logoHtml, type TextDeps } from './pages/texts.ts';
+import { linksHtml, logoHtml, type TextDeps, type Texts } from './pages/texts.ts';
 import { type PageDeps, siteRoute } from './route.ts';
 import { noVideo } from './tasks/gallery.ts';
 
@@ -102,6 +100,7 @@ export const SHARE_ROUTES = [listOwnShares, shareTask, endOwnShare, listExamples
 type OpenShare = NonNullable<Awaited<ReturnType<Shares['find']>>>;
 
 interface SharePagesDeps extends TextDeps {
+  texts: Texts;
   shares: Shares | undefined;
   /** The headers of a page that any site may put into a frame. */
   embedHeaders: Record<string, string>;
@@ -175,15 +174,15 @@ function notice(title: string, text: string): Content {
   return { title, main: `<h1>${title}</h1><p>${text}</p>` };
 }
 
-/** The template of the docs, with the content of a share. */
+/** The docs' frame, with the content of a share. */
 async function htmlOf(
-  deps: SharePagesDeps,
+  { texts }: SharePagesDeps,
   { unused, bodyOf }: View,
   { title, head = '', main }: Content,
 ): Promise<string> {
-  const template = await readFile(path.join(deps.folder, 'docs.html'), 'utf8');
+  const frame = await texts.plain('docs.html');
   const noindex = '<meta name="robots" content="noindex" />';
-  return forInstallation(template, 'docs.html', deps)
+  return frame
     .replace(unused, '')
     .replace(/<meta property="og:image"[^>]*>/, '') // the logo
     .replace(/<title>.*<\/title>/, () => `<title>${escapeHtml(title)}</title>${noindex}${head}`)

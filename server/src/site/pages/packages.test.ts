@@ -10,6 +10,7 @@ import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { until } from '../../../test/until.ts';
 import { DEFAULT_BRAND } from '../../brand/brand.ts';
 import { openStoredPackages, packageRoutes } from './packages.ts';
+import { openTexts } from './texts.ts';
 
 const database = await createTestDatabase();
 const files = await temporaryFolder();
@@ -34,11 +35,11 @@ async function openProcess(version: string, text: string) {
   const packages = openStoredPackages({ db: database.db, log, folder });
   await packages.storeBuild();
   const app: FastifyInstance = fastify();
+  const publicUrl = () => 'https://video.example';
+  const brand = { current: () => DEFAULT_BRAND, fixed: {} };
   packageRoutes(app, {
-    folder: files.path,
-    publicUrl: () => 'https://video.example',
-    brand: { current: () => DEFAULT_BRAND, fixed: {} },
-    showsTestPatterns: false,
+    texts: openTexts({ folder: files.path, publicUrl, brand, showsTestPatterns: false }),
+    publicUrl,
     packages,
   });
   return { app, lines };

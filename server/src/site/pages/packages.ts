@@ -7,7 +7,7 @@ import { ApiError } from '../../kernel/errors.ts';
 import { evictOldest } from '../../kernel/evict-oldest.ts';
 import type { Log } from '../../kernel/log.ts';
 import { FOR_EVER } from './page-brand.ts';
-import { forInstallation, type TextDeps } from './texts.ts';
+import type { TextDeps, Texts } from './texts.ts';
 
 interface Package {
   name: string;
@@ -106,7 +106,8 @@ async function readPackage(folder: string, name: string): Promise<Package> {
   return { name, bytes, sha256: createHash('sha256').update(bytes).digest('hex') };
 }
 
-interface PackagesDeps extends TextDeps {
+interface PackagesDeps extends Pick<TextDeps, 'publicUrl'> {
+  texts: Texts;
   packages: ReturnType<typeof openStoredPackages>;
 }
 
@@ -155,12 +156,12 @@ interface Page {
 
 function pageSender(deps: PackagesDeps, { file, type, tableOf }: Page) {
   return async (_request: FastifyRequest, reply: FastifyReply) => {
-    const written = await readFile(path.join(deps.folder, file), 'utf8');
+    const written = await deps.texts.plain(file);
     const table = tableOf(await deps.packages.list(), deps.publicUrl());
     return reply
       .header('cache-control', 'no-cache')
       .type(`text/${type}; charset=utf-8`)
-      .send(forInstallation(written, file, deps).replace(PLACE, () => table));
+      .send(written.replace(PLACE, () => table));
   };
 }
 

@@ -32,8 +32,16 @@ export function pageBrand(brand: Brand, showsTestPatterns: boolean) {
 
 const LOGO_PATH = '/brand/logo';
 
+const shown = new WeakMap<Brand, ReturnType<typeof describeLogo>>();
+
+/** Its image is read once for each value of the brand. */
+export function shownLogo(brand: Brand) {
+  if (!shown.has(brand)) shown.set(brand, describeLogo(brand));
+  return shown.get(brand);
+}
+
 /** Its URL changes with the file, so that browsers may keep the file. */
-export function shownLogo({ logo }: Brand) {
+function describeLogo({ logo }: Brand) {
   const read = logo === undefined ? undefined : readLogo(logo);
   if (!read) return undefined;
   const { bytes, width, height } = read;

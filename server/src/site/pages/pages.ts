@@ -122,12 +122,12 @@ export async function pageRoutes(app: FastifyInstance, deps: PageRoutesDeps): Pr
   for (const file of TEXTS) app.get(`/${file}`, send(file));
   logoRoute(app, deps);
   docsRoutes(app, { ...deps, texts });
-  sharePages(app, { ...deps, embedHeaders: pageHeaders(deps.origins, '*') });
+  sharePages(app, { ...deps, texts, embedHeaders: pageHeaders(deps.origins, '*') });
   const packages = openStoredPackages({ ...deps, folder: path.join(deps.folder, PACKAGES) });
   // If this fails, a request for the packages tries it again.
   await packages
     .storeBuild()
     .catch((err) => deps.log.error({ err }, 'the packages could not be stored'));
-  packageRoutes(app, { ...deps, packages });
+  packageRoutes(app, { ...deps, texts, packages });
   app.setNotFoundHandler(send('index.html', 404));
 }

@@ -1,11 +1,9 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
 import { escapeHtml, fill, UNBRANDED } from 'console/build.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Brand, BrandDeps } from '../../brand/brand.ts';
+import { compressed, sendText, type Text } from '../../requests/routes.ts';
 import { pageBrand, shownLogo } from './page-brand.ts';
 
 export interface TextDeps extends BrandDeps {
@@ -30,16 +28,6 @@ const TYPES: Record<string, string> = {
 /** Errors that mean "no such file"; the last is for a name that is too long. */
 const NO_FILE = new Set<unknown>(['ENOENT', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG']);
 
-const toBrotli = promisify(brotliCompress);
-const toGzip = promisify(gzip);
-
-interface Text {
-  plain: Buffer;
-  br: Buffer;
-  gzip: Buffer;
-  etag: string;
-}
-
 export type Texts = ReturnType<typeof openTexts>;
 
 /** The build's texts as this installation sends them, each made once per brand. */
@@ -47,10 +35,7 @@ export function openTexts(deps: TextDeps) {
   let made = { brand: deps.brand.current(), texts: new Map<string, Promise<Text>>() };
   const load = async (file: string): Promise<Text> => {
     const written = await readFile(path.join(deps.folder, file), 'utf8');
-    const plain = Buffer.from(forInstallation(written, file, deps));
-    const params = { [constants.BROTLI_PARAM_QUALITY]: 5 };
-    const etag = `W/"${createHash('sha256').update(plain).digest('base64url')}"`;
-    return { plain, br: await toBrotli(plain, { params }), gzip: await toGzip(plain), etag };
+    return compressed(forInstallation(written, file, deps));
   };
   const read = (file: string): Promise<Text | undefined> => {
     const brand = deps.brand.current();
@@ -66,27 +51,26 @@ export function openTexts(deps: TextDeps) {
   };
   /** Sends a file, compressed if the client accepts it. @returns false if there is none */
   const send = async (
-    { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+    exchange: { request: FastifyRequest; reply: FastifyReply },
     file: string,
     status = 200,
   ): Promise<boolean> => {
     const text = await read(file);
     if (!text) return false;
-    const coding = codingOf(request);
-    if (coding) reply.header('content-encoding', coding);
-    const isKnown = status === 200 && request.headers['if-none-match'] === text.etag;
-    reply
-      .code(isKnown ? 304 : status)
-      .headers({ 'cache-control': 'no-cache', vary: 'accept-encoding', etag: text.etag })
-      .type(TYPES[path.extname(file)] ?? 'text/plain')
-      .send(isKnown ? undefined : text[coding ?? 'plain']);
+    sendText(exchange, text, TYPES[path.extname(file)] ?? 'text/plain', status);
     return true;
   };
-  return { send };
+  /** A file's text, to fill in more. @throws Error if there is none */
+  const plain = async (file: string): Promise<string> => {
+    const text = await read(file);
+    if (!text) throw new Error(`the build has no ${file}`);
+    return text.plain.toString();
+  };
+  return { send, plain };
 }
 
 /** Fills what is particular to this installation into a built text. */
-export function forInstallation(text: string, file: string, deps: TextDeps): string {
+function forInstallation(text: string, file: string, deps: TextDeps): string {
   const { docsEditUrl, publicUrl } = deps;
   const brand = deps.brand.current();
   return fill(text, file, {
@@ -134,10 +118,4 @@ export function linksHtml({ terms_url, privacy_url, imprint_url, support_email }
   return Object.entries(links)
     .map(([words, url]) => (url ? `<a href="${escapeHtml(url)}">${words}</a>` : ''))
     .join('');
-}
-
-function codingOf({ headers }: FastifyRequest): 'br' | 'gzip' | undefined {
-  const accepted = String(headers['accept-encoding'] ?? '');
-  if (/\bbr\b/.test(accepted)) return 'br';
-  return /\bgzip\b/.test(accepted) ? 'gzip' : undefined;
 }

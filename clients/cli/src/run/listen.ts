@@ -123,6 +123,10 @@ async function newsOf({ client, endpoint }: Relay, seen: ReadonlySet<string>) {
   }
 }
 
+function ifGone(error: unknown): undefined {
+  if (asFailure(error).kind !== 'not_found') throw error;
+}
+
 function pageOf(client: Framewright, { id }: WebhookEndpoint, cursor?: string) {
   const from = cursor === undefined ? '' : `&cursor=${cursor}`;
   const path = `/webhooks/${id}/deliveries?limit=${PAGE}${from}`;
@@ -141,7 +145,8 @@ interface Relay {
 /** Sends an event once, without retries: whoever develops the server sees the outcome. */
 async function relay(event: WebhookDelivery, { client, endpoint, secret, forward, screen }: Relay) {
   const { event_id: id, type, task_id: taskId, data, created_at: timestamp } = event;
-  const shown = taskId === null ? data : await client.videos.get(taskId);
+  const shown = taskId === null ? data : await client.videos.get(taskId).catch(ifGone);
+  if (shown === undefined) return screen.note(`${taskId} is gone: its event was not relayed.`);
   const body = JSON.stringify({ type, timestamp, mode: endpoint.mode, data: shown });
   const signed = await signWebhook(body, secret, { id });
   const headers = { 'content-type': 'application/json', ...signed };

@@ -41,7 +41,7 @@ async function setBrand(page: Page): Promise<void> {
   await dialog.getByLabel('Color').fill('#ffff00');
   const files = { name: 'logo.png', mimeType: 'image/png', buffer: logo() };
   await dialog.getByLabel('Logo').setInputFiles(files);
-  await dialog.getByLabel('Imprint url').fill('https://example.com/imprint');
+  await dialog.getByLabel('Imprint URL').fill('https://example.com/imprint');
   await dialog.getByLabel('Reason').fill('our house');
   assert.equal(await dialog.getByLabel('Support email').count(), 0, 'a variable has set it');
   await dialog.getByRole('button', { name: 'Change the brand' }).click();

@@ -12,7 +12,7 @@ export function formatNumber(value: number): string {
 
 /** `expires_at` becomes "Expires at". */
 export function labelOf(name: string): string {
-  return `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll('_', ' ')}`;
+  return `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll('_', ' ').replace(/ url$/, ' URL')}`;
 }
 
 interface CreditsProps {

@@ -43,8 +43,8 @@ export function ErrorState({ error, retry, title, actions, children }: ErrorStat
           </Button>
         )}
         {error.requestId && (
-          <span class="inline-flex items-center text-sm text-dim">
-            Request&nbsp;<span class="figures">{error.requestId}</span>
+          <span class="inline-flex min-w-0 items-center text-sm text-dim">
+            Request&nbsp;<span class="figures break-all">{error.requestId}</span>
             <CopyButton text={error.requestId} label="Copy the request’s id" />
           </span>
         )}

@@ -40,6 +40,11 @@ interface TableProps<Row extends object> {
 
 const idOf = (row: object) => ('id' in row ? String(row.id) : JSON.stringify(row));
 
+/** Whether ids and texts would be too narrow on a tablet. */
+function isWide(columns: Pick<Column<never>, 'kind'>[]): boolean {
+  return columns.length > 5 && columns.filter(({ kind }) => kind !== 'number').length > 3;
+}
+
 /**
  * Rows and columns; on a phone each row becomes a block. ARIA roles are explicit, because browsers
  * drop them from a table that is not displayed as one. Renders nothing without rows.
@@ -52,7 +57,10 @@ export function Table<Row extends object>({
 }: TableProps<Row>) {
   if (rows.length === 0) return null;
   return (
-    <table role="table" class="stacking w-full border-collapse text-base">
+    <table
+      role="table"
+      class={`w-full border-collapse text-base ${isWide(columns) ? 'max-lg:stacking' : 'max-md:stacking'}`}
+    >
       <caption class="sr-only">{caption}</caption>
       <thead role="rowgroup">
         <tr role="row">

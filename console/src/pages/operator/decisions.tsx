@@ -15,13 +15,13 @@ const KINDS: Record<string, (decision: Decision) => [words: string, href: string
   ],
   closed: ({ first }) => [`${first} takes no jobs`, '/operator/providers'],
   unserved: ({ first }) => [
-    `No running worker has the connection ${first}, which has tasks`,
+    `Tasks wait for ${first}, a connection that no running worker has`,
     '/operator/providers',
   ],
   route: ({ first }) => [`No running worker serves the route of ${first}`, '/operator/providers'],
   review: ({ count }) => [`${tasks(count)} waiting for a review`, '/operator/reviews'],
   reports: ({ count, first }) => [
-    `${plural(count, 'reported video')} to judge`,
+    `${plural(count, 'report')} of videos to decide`,
     count === 1 ? `/operator/reports/${first}` : '/operator/reports',
   ],
   mismatched: ({ count, first }) => [

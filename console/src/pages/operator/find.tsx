@@ -8,30 +8,36 @@ import { Id, OperatorPage, Recorded } from './frame.tsx';
 
 type Found = Result<'GET /console/api/operator/verbs/find'>['found'][number];
 
-/** Search results for `?text=`; a single result with a page opens at once. */
+/** Search results for `?text=`. */
 export function FindPage() {
-  const { query, route } = useLocation();
-  const text = query.text ?? '';
+  const { text = '' } = useLocation().query;
+  return (
+    <OperatorPage title="Find" lead={<span class="break-all">{text}</span>}>
+      {text ? <Results text={text} /> : <Empty title="Enter what a customer quoted" />}
+    </OperatorPage>
+  );
+}
+
+/** A single result with a page opens at once. */
+function Results({ text }: { text: string }) {
+  const { route } = useLocation();
   const loaded = useLoad('/console/api/operator/verbs/find', { query: { text } });
   const [only, another] = loaded.data?.found ?? [];
   useEffect(() => {
     if (only?.page && !another) route(only.page, true);
   }, [only]);
   return (
-    <OperatorPage title="Find" lead={<span class="break-all">{text}</span>}>
-      <Load from={loaded}>
-        {({ found }) =>
-          found.length === 0 ? (
-            <Empty title="Nothing has this id">
-              Only whole ids and addresses are found. Ids of requests (req_…) appear only in the
-              log.
-            </Empty>
-          ) : (
-            <TableCard title="Found" rows={found} keyOf={keyOf} columns={COLUMNS} />
-          )
-        }
-      </Load>
-    </OperatorPage>
+    <Load from={loaded}>
+      {({ found }) =>
+        found.length === 0 ? (
+          <Empty title="Nothing has this id">
+            Only whole ids and addresses are found. Ids of requests (req_…) appear only in the log.
+          </Empty>
+        ) : (
+          <TableCard title="Found" rows={found} keyOf={keyOf} columns={COLUMNS} />
+        )
+      }
+    </Load>
   );
 }
 

@@ -23,7 +23,7 @@ export function AccountsPage() {
       title="Accounts"
       actions={
         <FindForm
-          field={{ label: 'E-mail address or id', type: 'search' }}
+          field={{ label: 'Part of an address, or an id', type: 'search' }}
           initial={find}
           button="Find"
           onFind={show}

@@ -116,6 +116,7 @@ function Details({ order }: { order: Order }) {
     { name: 'Last asked Stripe', value: order.settled_at && <DateTime at={order.settled_at} /> },
     { name: 'Failure', value: order.failure },
     { name: 'At Stripe', value: order.stripe_id ?? 'not opened', mono: true },
+    { name: 'Payment', value: order.stripe_payment, mono: true },
     { name: 'Receipt', value: receipt && <Link href={receipt}>Receipt</Link> },
   ];
   return (
@@ -151,7 +152,9 @@ function OrderState({ order }: { order: Pick<OrderRow, 'state' | 'dispute' | 'mo
     <div>
       <Badge tone={TONES[state] ?? 'neutral'}>{state}</Badge>
       {mode === 'test' && <span class="block text-sm text-dim">test mode</span>}
-      {dispute && <span class="block text-sm text-bad">dispute: {dispute}</span>}
+      {dispute && (
+        <span class="block text-sm text-bad">dispute: {dispute.replaceAll('_', ' ')}</span>
+      )}
     </div>
   );
 }

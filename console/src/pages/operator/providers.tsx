@@ -135,7 +135,7 @@ const ROUTES: Column<Route>[] = [
     ),
   ),
   column('Choice', ({ steps, choice, retry_failed: retries }) =>
-    steps === null ? '' : `${choice}${retries ? ', retries failed jobs' : ''}`,
+    steps === null ? '–' : `${choice}${retries ? ', retries failed jobs' : ''}`,
   ),
   column('', ({ model, steps }) => (
     <div class="flex gap-1.5 md:justify-end">

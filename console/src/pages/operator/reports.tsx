@@ -30,7 +30,7 @@ export function ReportsPage() {
   return (
     <ListPage
       title="Reports"
-      lead="Videos that somebody says must not be shown. Decide on intimate images within 48 hours."
+      lead="Videos that somebody says must not be shown. Decide on intimate images and minors within 48 hours."
       actions={
         <Select
           label="State"

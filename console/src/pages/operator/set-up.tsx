@@ -3,7 +3,7 @@ import { request } from '../../api.ts';
 import { useLoad } from '../../load.ts';
 import type { Result } from '../../site-api.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Button, Link } from '../../ui/button.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, column, prose, TableCard } from '../../ui/table.tsx';
 import { OperatorPage } from './frame.tsx';
@@ -34,7 +34,7 @@ export function SetUpPage() {
       <Load from={loaded} skeleton={<Skeleton lines={16} />}>
         {({ ready_to_sell: isReady, checks }) => (
           <TableCard
-            title={isReady ? 'Ready to sell' : 'Not ready to sell'}
+            title={isReady ? 'Ready to sell' : `Not ready to sell: ${leftOf(checks)}`}
             caption="Checks"
             rows={checks}
             keyOf={({ check }) => check}
@@ -52,10 +52,37 @@ const COLUMNS: Column<Line>[] = [
   prose('Found', ({ found, todo }) => (
     <div class="min-w-0">
       <p>{found}</p>
-      {todo && <p class="text-dim">{todo}</p>}
+      {todo && <p class="text-dim">{linked(todo)}</p>}
     </div>
   )),
 ];
+
+function leftOf(checks: Line[]): string {
+  const count = (state: Line['state']) => checks.filter((line) => line.state === state).length;
+  return `${count('to do')} to do, ${count('not checked')} not checked`;
+}
+
+const LINKS = /(https?:\/\/\S+|docs\/operators\/[\w-]+\.md(?:#[\w-]+)?)/;
+
+/** Addresses and operators' pages become links. */
+function linked(text: string) {
+  return text.split(LINKS).map((part, i) =>
+    i % 2 === 0 ? (
+      part
+    ) : (
+      <Link key={part} href={addressOf(part)}>
+        {part}
+      </Link>
+    ),
+  );
+}
+
+function addressOf(named: string): string {
+  return named
+    .replace('docs/operators/README', '/docs/operations/overview')
+    .replace('docs/operators/', '/docs/operations/')
+    .replace(/\.md(?=#|$)/, '');
+}
 
 /** Opens the link that checks reachability. @returns whether this browser is outside the network */
 async function visit(setUp: SetUp | undefined): Promise<boolean> {

@@ -50,6 +50,7 @@ interface Blocker {
   locks: string;
 }
 
+// Shows only locks of the service's own tables that keep others from writing.
 const BLOCKERS = statement(
   'database_blockers',
   `with pairs as (

@@ -191,7 +191,8 @@ function filesOf({ video, poster }: OpenShare) {
   return files.filter((file) => file !== null);
 }
 
-// The rows are locked in order, so that two processes can't deadlock.
+// The rows are locked in order, so that two processes can't deadlock. A correction that comes after
+// midnight must not make the new day negative.
 const COUNT = namedStatement(
   'share_count',
   `with locked as materialized (

@@ -9,9 +9,9 @@ let beforeEnd: () => undefined | Promise<unknown> = () => undefined;
 /** How long the exit waits for `beforeEnd`. A second signal exits at once. */
 const LAST_MS = 5_000;
 
-export function onInterrupt(text: string, then: typeof beforeEnd = () => undefined): void {
+export function onInterrupt(text: string, cleanUp: typeof beforeEnd = () => undefined): void {
   advice = text;
-  beforeEnd = then;
+  beforeEnd = cleanUp;
 }
 
 export function endBy(signal: keyof typeof SIGNALS): void {

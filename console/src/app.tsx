@@ -18,6 +18,11 @@ function pageOf({ access, load }: PageRoute): FunctionComponent {
   return function Guarded() {
     const { state, refresh } = useSession();
     const { route, url } = useLocation();
+    const [isFetched, setFetched] = useState(!(state.kind === 'loading' && state.wasIn));
+    useEffect(() => {
+      // While the session is read, so that the first page needs no second wait.
+      if (!isFetched) void LazyPage.preload().then(() => setFetched(true));
+    }, []);
     useEffect(() => {
       if (state.kind !== 'out') return;
       const why = state.hasEnded ? 'ended=yes&' : '';
@@ -30,7 +35,7 @@ function pageOf({ access, load }: PageRoute): FunctionComponent {
         </Page>
       );
     }
-    if (state.kind !== 'in') return LOADING;
+    if (state.kind !== 'in' || !isFetched) return LOADING;
     if (access === 'operator' && !state.me.is_operator) return <NotFound />;
     return <LazyPage key={state.me.mode} />;
   };

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import type { VideoItem } from '../../../server/src/site/tasks/gallery.ts';
 import type { ShownTask } from '../../../server/src/site/tasks/shown-task.ts';
 import { api } from '../api.ts';
+import { useDraft } from '../draft.ts';
 import { useList, useLoad } from '../load.ts';
 import type { Item } from '../site-api.ts';
 import { Badge } from './badge.tsx';
@@ -11,7 +12,7 @@ import { Code, CopyButton } from './code.tsx';
 import { Dialog } from './dialog.tsx';
 import { Select, Switch } from './form/controls.tsx';
 import { Field, Problem } from './form/field.tsx';
-import { FormDialog } from './form/form-dialog.tsx';
+import { DraftDialog, FormDialog } from './form/form-dialog.tsx';
 import { SendButton, submitting, useSending } from './form/sending.tsx';
 import { DateTime, formatNumber } from './format.tsx';
 import { Load, Skeleton } from './states.tsx';
@@ -171,55 +172,57 @@ function columnsWith(end: (share: Share) => Promise<void>): Column<Share>[] {
   ];
 }
 
-export function AnnotationsDialog({
-  items,
-  onSaved,
-}: {
+interface AnnotationsProps {
   items: VideoItem[];
   onSaved: () => unknown;
-}) {
+}
+
+export function AnnotationsDialog({ items, onSaved }: AnnotationsProps) {
+  const ids = items.map(({ id }) => id);
   const [one] = items.length === 1 ? items : [];
   const shared = (items[0]?.tags ?? []).filter((tag) => items.every((it) => it.tags.includes(tag)));
-  const [name, setName] = useState(one?.name ?? '');
-  const [text, setText] = useState(shared.join(', '));
+  const draft = useDraft(`annotations ${ids}`, () => ({
+    name: one?.name ?? '',
+    tags: shared.join(', '),
+  }));
   const save = async () => {
-    const tags = text.split(',').flatMap((tag) => tag.trim() || []);
+    const name = draft.value.name.trim() || null;
+    const tags = draft.value.tags.split(',').flatMap((tag) => tag.trim() || []);
     await api('PATCH /console/api/tasks', {
       body: {
-        ids: items.map(({ id }) => id),
-        ...(one && { name: name.trim() || null }),
+        ids,
+        ...(one && { name }),
         add_tags: tags.filter((tag) => !shared.includes(tag)),
         remove_tags: shared.filter((tag) => !tags.includes(tag)),
       },
     });
   };
   return (
-    <FormDialog
+    <DraftDialog
       title={one ? 'Name and tags' : `Tags of ${items.length} videos`}
       action="Save"
+      draft={draft}
       onSend={save}
       onSent={onSaved}
     >
-      {() => (
+      {(field) => (
         <>
           {one && (
             <Field
               label="Name"
               hint="Shown instead of the prompt. A downloaded file is named after it."
               maxLength={120}
-              value={name}
-              onChange={setName}
+              {...field('name')}
             />
           )}
           <Field
             label={one ? 'Tags' : 'Tags that all of them have'}
             hint="Separated by commas."
-            value={text}
-            onChange={setText}
+            {...field('tags')}
           />
         </>
       )}
-    </FormDialog>
+    </DraftDialog>
   );
 }
 

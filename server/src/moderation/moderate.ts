@@ -86,7 +86,8 @@ async function applyVerdict(
     case 'allow':
       return 'admitted';
     case 'deny': {
-      const why = source === 'service' && reason ? ` Reason: ${publicReason(reason)}.` : '';
+      const given = source === 'service' && reason ? publicReason(reason) : '';
+      const why = given && ` Reason: ${given}.`;
       return moveNow(db, task, refusal({ source, reason }, `${DENIED}${why}`));
     }
     case 'review': {

@@ -1,5 +1,5 @@
-// The room providers/: what the service expects from a provider, and an adapter per provider that
-// does it. registry.ts lists them; the circuit breaker and rate budgets apply to all.
+// The room providers/: what the service expects from a provider, and an adapter for each provider.
+// registry.ts lists them; the circuit breaker and rate budgets apply to all.
 
 import type { AspectRatio } from '../catalog/models.ts';
 import type { GenerationRequest, Parameters } from '../catalog/request.ts';
@@ -29,7 +29,7 @@ export interface JobSpec extends Omit<Parameters, 'aspect_ratio' | 'seed'> {
   aspect_ratio: AspectRatio;
   /** Drawn by the service unless the request has one; 0 to 4294967295. */
   seed: number;
-  /** The provider's own id of the model, if the route names it; else the adapter knows it. */
+  /** The provider's own id of the model, if the route names one; else the adapter chooses it. */
   providerModel?: string;
   inputs: ProviderInput[];
   /** Where the provider may call back. Holds an unguessable token of this attempt. */
@@ -88,10 +88,10 @@ export interface JobCost {
   currency: string;
 }
 
-/** What the provider reports of what an ended job cost. The caller checks the seconds. */
+/** What the provider reports about the price of an ended job. */
 type JobCharge = {
   cost?: JobCost;
-  /** How long the job computed, for terms by compute second. */
+  /** How long the job computed, for prices by compute second. Any number: the caller checks it. */
   computeSeconds?: number;
 };
 
@@ -109,7 +109,7 @@ export type JobStatus =
       billed: boolean | null;
       /**
        * Whether the provider itself is certainly at fault, so that another may make the video. Left
-       * out: the content, a file or a parameter may be, or a person cancelled it.
+       * out: the cause may be the content, a file or a parameter, or a person cancelled the job.
        */
       isProviderFault?: boolean;
     } & JobCharge)
@@ -145,7 +145,7 @@ export interface Capabilities {
   jobLimitSeconds: number;
   /** How long after success the result can be fetched; where that isn't known, a low guess. */
   outputLifeSeconds: number;
-  /** The rate limits of a quota, which all processes share. Purposes without one are left out. */
+  /** The rate limits of a quota, which all processes share. Left out: calls without a limit. */
   budgets: Partial<Record<'submit' | 'read' | 'find', { callsPerSecond: number }>>;
 }
 
@@ -165,14 +165,14 @@ export interface Provider {
   readonly identity: string;
   readonly capabilities: Capabilities;
   /**
-   * Whether it can make the video: model, mode, resolution, duration, ratio and references decide.
-   * A seed or sound that it has no field for does not matter. Left out: it can make any video.
+   * Whether the provider can make the video: model, mode, resolution, duration, ratio and references
+   * decide. It need not have fields for seed and sound. Left out: it can make any video.
    * @param modelId as {@link JobSpec.providerModel}
    */
   canServe?(request: GenerationRequest, modelId: string | undefined): boolean;
   /**
-   * Uploads files before the attempt is recorded, because the submit must begin within 5 s after
-   * that. May be called again. A file that did not arrive is reported by the submit.
+   * Uploads files before the attempt is recorded, because the submit must begin within 5 s of the
+   * record. May be called again. A file that did not arrive is reported by the submit.
    */
   prepare?(inputs: ProviderInput[]): Promise<void>;
   /**
@@ -207,8 +207,8 @@ export interface HostedProvider extends Provider {
   /** How many reads the rate budget allows within the next second. Left out without a budget. */
   nearReads?(): Promise<number>;
   /**
-   * The names of all connections of its kind, its own too: they may share an account, and then a
-   * list of jobs shows those of all. Left out: only its own.
+   * The names of all connections of its kind, its own too. If they share an account, its list has
+   * the jobs of all of them. Left out: only its own name.
    */
   readonly sameKind?: readonly string[];
 }

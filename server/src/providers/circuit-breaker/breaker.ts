@@ -11,8 +11,8 @@ import {
 } from './outages.ts';
 
 /**
- * Whether a task may be submitted now. `end` must be called when an admitted submit has ended. A
- * refused one is not admitted before about `seconds` have passed.
+ * Whether a task may be submitted now. `end` must be called when an admitted submit has ended.
+ * `seconds`: about how long until a refused task may be admitted.
  */
 export type Entry =
   | { kind: 'admitted'; end(): Promise<void> }

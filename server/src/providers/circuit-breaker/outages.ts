@@ -128,7 +128,7 @@ export const resetOutage = queryValue<[provider: string], boolean, Transaction>(
   false,
 );
 
-/** SQL of an {@link Availability}, also within the admission. @param provider SQL of its name */
+/** SQL of an {@link Availability}, also within the admission. @param provider a name, as SQL */
 export const availabilitySql = (provider: string) => ({
   columns: `creates_pause.subject is not null as creates_paused,
        provider_pause.subject is not null as paused,
@@ -151,9 +151,9 @@ export interface Availability {
   closed_seconds: number | null;
 }
 
-/** How long a task or a create waits while an operator has paused what it needs. */
+/** A pause has no known end: a task or create that meets one tries again after this long. */
 export const PAUSED_SECONDS = 30;
-const PROBED_SECONDS = 2; // while another submit or create tries
+const PROBED_SECONDS = 2; // until the next try, while another submit or create is trying
 
 type Closures = Pick<Availability, 'paused' | 'closed_seconds'>;
 
@@ -219,7 +219,7 @@ export const allowNextCreate = command<[provider: string]>(
   'update provider_outages set next_create_at = null where provider = $1',
 );
 
-/** Longer than a submit with its files. If a probe's process dies, the next one waits this long. */
+/** Longer than a submit with its files. After a probe's process died, no submit probes until then. */
 const PROBE_SECONDS = 60;
 
 /** Reads the state for a submit. After an outage, one submit at a time becomes the probe. */

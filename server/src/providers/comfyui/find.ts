@@ -14,7 +14,7 @@ export async function findPrompt(
   const jobId = promptIdOf(attempt.jobSpec.attemptId);
   const status = await readPrompt(server, jobId);
   if (status.kind !== 'missing') return { kind: 'found', jobId, by: 'mark' };
-  // The age is read after the job: if the memory is old now, it was not lost before that read.
+  // The age is read after the job: a memory that is old enough now was not lost before that read.
   const attemptAgeSeconds = (now() - attempt.sentBetween.from) / 1000;
   const isOlder = (await memoryAgeSeconds(server)) > attemptAgeSeconds + CLOCK_SKEW_SECONDS;
   return { kind: 'absent', proof: isOlder ? 'strong' : 'weak' };

@@ -86,7 +86,7 @@ export function createComfyui(options: ComfyuiOptions, adapterDeps: ComfyuiDeps)
 
 const CAPABILITIES: Omit<Capabilities, 'jobLimitSeconds'> = {
   exactOutput: false,
-  // The server validates a graph before it queues the job, even if the connection has ended.
+  // Validating a graph takes time, and the server then queues the job even if the caller is gone.
   findLagSeconds: 60,
   // A year: files stay until the operator deletes them.
   outputLifeSeconds: 365 * 86_400,

@@ -43,8 +43,8 @@ export async function uploadInputs(deps: ComfyuiDeps, given: ProviderInput[]): P
 }
 
 /**
- * Posts a job with the attempt's own id; the id in the response counts. The server would queue the
- * same id a second time, so the job is read first. A failure before the post is never `unknown`.
+ * Posts a job with the attempt's own id, and returns the id in the response. The server would queue
+ * an id a second time, so the job is read first. A failure before the post is never `unknown`.
  */
 export async function submitPrompt(
   deps: ComfyuiDeps,

@@ -75,7 +75,7 @@ export const falRefusal = createRefusalReader({
   },
 });
 
-/** How an accepted request failed, by error type; `provider_failed` if it is not listed. */
+/** How an accepted request failed, by error type. Types that are not listed: `provider_failed`. */
 const JOB_FAULTS: Record<string, JobFault> = {
   content_policy_violation: CONTENT_FAULT,
   request_timeout: EXPIRED,

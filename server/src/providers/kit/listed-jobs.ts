@@ -3,8 +3,8 @@ import { isJobId } from './job-id.ts';
 import type { Api, JsonResponse } from './remote.ts';
 
 /**
- * A job that may be the attempt's. `likeness`: it shows no mark, but what the list shows of it is
- * what was sent. `unclear`: the list shows too little to exclude it.
+ * A job that may be the attempt's. `likeness`: it shows no mark, but the list shows the fields that
+ * were sent. `unclear`: the list shows too little to exclude it.
  */
 export interface Candidate {
   jobId: string;
@@ -22,8 +22,8 @@ interface JobList<Row> {
 }
 
 /**
- * Passes each row of a list to `look`. Rows hold everything that was sent, so only one page is kept
- * in memory.
+ * Passes each row of a list to `look`. Rows are large, because they hold everything that was sent,
+ * so only one page is kept in memory.
  * @returns whether the list was read to its end
  * @throws Error when a page can't be read: it must never count as empty
  */

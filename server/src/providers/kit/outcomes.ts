@@ -57,8 +57,8 @@ interface RefusalFormat<ErrorBody> {
 }
 
 /**
- * Makes the reader of responses to a submit that have no job id. A response proves a refusal only
- * if it has an error in the provider's own format and a status that means a refusal.
+ * Makes a reader for the response to a submit if it has no job id. It proves a refusal only if it
+ * has an error in the provider's own format and a status that means a refusal.
  */
 export function createRefusalReader<ErrorBody>(format: RefusalFormat<ErrorBody>) {
   return (response: JsonResponse): SubmitOutcome => {

@@ -13,7 +13,7 @@ export type SignedCallback = Parameters<ReadCallback>[0];
 /**
  * Reads a provider's signed callbacks. The keys are fetched again when they are too old, and when
  * none fits and they are older than 5 minutes: the provider may have changed them.
- * @param format.signatureIn returns why the delivery counts as forged if it can't be checked
+ * @param format.signatureIn returns a text if it finds no signature: why the callback is forged
  * @param format.idField the field that has the job's id: of the body, or of its object `within`
  * @throws what `fetchKeys` throws
  */

@@ -72,7 +72,7 @@ function vendorModel(model: Static<typeof ModelSchema>): VendorModel {
   };
 }
 
-/** Assumes that a model takes videos as references: the list only says that it takes them. */
+/** Assumes that a model that takes videos takes them as references: the list does not say. */
 function modesOf({
   supported_frame_images: frames,
   input_modalities: inputs,

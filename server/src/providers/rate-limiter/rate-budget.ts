@@ -7,8 +7,8 @@ export interface RateBudget {
   callsPerSecond: number;
 }
 
-// If the newest turn was taken in the future, the clock was set back since: the queue of turns is
-// then as long as it was when that turn was taken. (A long queue alone proves no jump.)
+// If the newest turn was taken in the future, the clock was set back since. The queue of turns is
+// then taken to be as long as when that turn was taken. (A long queue alone proves no jump.)
 const BEGIN = `case when t.taken_at > clock_now()
        then clock_now() + greatest(t.next_free - t.taken_at, interval '0')
        else greatest(t.next_free, clock_now()) end`;

@@ -83,7 +83,7 @@ async function awaitTurn(db: Database, budget: RateBudget): Promise<void> {
  * retry would move the next turn further and further away, and no submit would ever be sent.
  * Callers that look at the same moment may each take a turn that is too far away: at most one for
  * each submit under way.
- * @returns the outcome of a submit that must not wait
+ * @returns the outcome of a submit whose turn is too far away; undefined: its turn has come
  */
 async function awaitNearTurn(db: Database, budget: RateBudget): Promise<SubmitOutcome | undefined> {
   try {

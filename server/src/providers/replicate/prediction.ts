@@ -55,7 +55,7 @@ function urlOf({ baseUrl }: Replicate, jobId: string): string {
   return `${baseUrl}/v1/predictions/${encodeURIComponent(jobId)}`;
 }
 
-/** @returns undefined if Replicate itself, not a proxy, does not know the prediction */
+/** @returns undefined if Replicate does not know the prediction; a proxy's 404 does not prove it */
 function predictionIn(response: JsonResponse) {
   const { status, body } = response;
   if (status === 404 && replicateErrorIn(body)) return undefined;

@@ -25,9 +25,9 @@ const PAGE_ROWS = 100;
 
 /**
  * Finds an attempt's job among the predictions that were created around its submit: by its mark, or
- * by its likeness. Absence is weak, unless an operator has configured how soon the list shows every
- * prediction, and each listed prediction is certainly another one. (That may be unknown after an
- * hour, when Replicate removes what was sent.)
+ * by its likeness. Absence is strong if an operator has configured how soon the list shows every
+ * prediction, and no listed prediction can be the attempt's. Otherwise it is weak: after an hour
+ * Replicate removes what was sent, so such a prediction can't be excluded.
  * Source: Replicate docs, predictions list and data retention.
  * @throws Error when the list can't be read to its end
  */

@@ -28,7 +28,7 @@ const UNCHECKED: DigestCheck = { update: () => {}, end: () => {} };
  * upload it is no digest of the file.
  */
 export function checkDigest(headers: IncomingHttpHeaders): DigestCheck {
-  // The digest would be of the encoded body, which is not what arrives here.
+  // The digest would be of the encoded body, which is decoded before it arrives here.
   if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') return UNCHECKED;
   const given = digestsIn(headers);
   const [expected] = ALGORITHMS.flatMap((name) =>
@@ -80,7 +80,7 @@ function digestsIn(headers: IncomingHttpHeaders): Digest[] {
     all.push(...parseDigest('sha-256', headerOf('x-amz-checksum-sha256')));
     all.push(...parseDigest('crc32', headerOf('x-amz-checksum-crc32')));
   }
-  // The digest is of the stored object, which the store may decode when serving it.
+  // x-goog-hash is of the stored object, which the store may decode when serving it.
   const isServedAsStored = /^(identity)?$/i.test(headerOf('x-goog-stored-content-encoding'));
   if (isServedAsStored) all.push(...parseLegacy(headerOf('x-goog-hash')));
   return all;

@@ -124,7 +124,7 @@ async function postOnce(
   }
 }
 
-/** The status has arrived, so a truncated or slow body changes nothing. */
+/** Reads the start of the body. If that fails, the response still counts: its status is known. */
 async function startOf({ body }: PinnedResponse, keptBytes: number): Promise<string> {
   const kept: Uint8Array[] = [];
   let sizeBytes = 0;

@@ -62,7 +62,7 @@ const REFUSALS: CodeRefusal[] = [
   ],
 ];
 
-/** The refusal for a network failure. One without a code is a bug, and is returned unchanged. */
+/** The refusal for a network failure. A failure without a code is a bug: returned unchanged. */
 export function refusalFor(failure: unknown): unknown {
   if (failure instanceof OutboundError || !(failure instanceof Error)) return failure;
   const code = errorCode(failure);

@@ -165,7 +165,7 @@ export interface Provider {
   readonly identity: string;
   readonly capabilities: Capabilities;
   /**
-   * Whether the provider can make the video: model, mode, resolution, duration, ratio and references
+   * Whether the provider can make the video: model, mode, resolution, duration, ratio and files
    * decide. It need not have fields for seed and sound. Left out: it can make any video.
    * @param modelId as {@link JobSpec.providerModel}
    */

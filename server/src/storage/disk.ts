@@ -7,7 +7,7 @@ import { ObjectMissing, type Storage } from './storage.ts';
 const fsyncOf = promisify(fsync);
 
 /**
- * Stores objects as files under `folder`, by the last two characters of their random ids. A put
+ * Stores objects in subfolders of `folder`, named by the last two characters of the ids. A put
  * renames the file, which must be on the same file system: it appears completely or not at all.
  */
 export function diskStorage(folder: string): Storage {

@@ -103,7 +103,7 @@ export function openFreeSpace(options: DiskFolder & { reservedBytes: () => Promi
     },
     /**
      * Runs an upload of this many bytes if the disk has room for them besides what is reserved. They
-     * count until a later refresh sees what was stored. Makes no system call.
+     * count as used until a later refresh measures them on the disk. Makes no system call.
      * @throws DiskFull before the work begins
      */
     async withUploadSpace<T>(bytes: number, work: () => Promise<T>): Promise<T> {
@@ -155,7 +155,7 @@ export function diskCheck(config: {
 export async function measureDisk({ folder, hasObjects }: DiskFolder): Promise<Disk> {
   const { bsize, blocks, bavail } = await statfs(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT' || path.dirname(folder) === folder) throw error;
-    return statfs(path.dirname(folder)); // DATA_DIR is made when the first file is
+    return statfs(path.dirname(folder)); // DATA_DIR is made with the first file
   });
   const floorOf = (use: SpaceUse) => {
     const { share, bytes } = FLOORS[hasObjects ? use : FLOOR_OF_TEMPORARY[use]];

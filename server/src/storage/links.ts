@@ -46,18 +46,18 @@ export async function openLinks(options: {
     async inputLinkTo(objectId: string, nowSeconds: number, mediaType: string): Promise<string> {
       const seconds = Math.max(options.deliverySeconds, INPUT_SECONDS);
       const fileName = `${objectId}.${fileEnding(mediaType)}`;
-      // The service's own link always works: a submit must not depend on the bucket's credentials.
+      // If presigning fails, the service's own link does: a submit needs no credentials of a bucket.
       const presigned = await options
         .presign?.(objectId, { seconds, mediaType, fileName })
         .catch(() => undefined);
       if (presigned?.worksUntilExpiry) return presigned.url;
       return link(objectId, { mediaType, expires: nowSeconds + seconds });
     },
-    /** A link to an input for those who moderate it. */
+    /** A link to an input that works for ten minutes, for moderation. */
     briefLinkTo: (objectId: string, nowSeconds: number, mediaType: string): string =>
       link(objectId, { mediaType, expires: nowSeconds + BRIEF_SECONDS }),
     /**
-     * When the link expires, in seconds since 1970, for the database's clock.
+     * When the link expires, in seconds since 1970, by the database's clock.
      * @throws ApiError `link_invalid` when the signature is not right
      */
     expiryOf(
@@ -78,7 +78,7 @@ export async function openLinks(options: {
       const query = `by=${by}&expires=${expires}&signature=${signature}`;
       return { url: `${options.publicUrl()}/console/api/set-up?${query}`, signature };
     },
-    /** The response to such a link: only a service with this database's secret can give it. */
+    /** The response to a set-up link: only a service with this database's secret can give it. */
     proofOf: (signature: string): string => sign(secrets.signing(), 'set-up proof', signature),
     isProof: (proof: string, signature: string): boolean =>
       isGenuine(proof, 'set-up proof', signature),

@@ -13,7 +13,7 @@ const readyFile = (role: 'output' | 'poster') => (task: string) =>
 /** The stored poster of a task: a select of `id` and `size_bytes`. */
 export const posterOf = readyFile('poster');
 
-/** The same of its stored video. */
+/** The stored video of a task: a select of the same columns. */
 export const videoOf = readyFile('output');
 
 /** A JSON array of the objects of a task, the oldest first. */
@@ -56,7 +56,7 @@ export const AWAITED_UPLOADS = `(select id, size_bytes
  * SQL that extends usable uploads to some days from now, and returns the columns of {@link
  * USABLE_UPLOADS}.
  * @param ids a select of their ids
- * @param daysOf SQL of the days of an upload, by its id
+ * @param daysOf SQL: for how many days the upload with this id is kept
  */
 export function extendingUploads(ids: string, daysOf: (id: string) => string): string {
   const days = `${daysOf('stored_objects.id')} * interval '1 day'`;

@@ -215,7 +215,7 @@ export async function markReady(
     throw new Error(`not all objects are in state writing: ${ids.join(', ')}`);
 }
 
-/** Like {@link markReady}, but skips objects that are not `writing`. @returns how many */
+/** {@link markReady}, but skips objects that are not `writing`. @returns how many are now `ready` */
 export async function markArrived(
   db: Queryable,
   ids: string[],
@@ -230,8 +230,8 @@ const WITHDRAW = statement(
 );
 
 /**
- * Does the `work` that uses the objects and {@link markReady} in one transaction. If it does not
- * commit, they will never be used and are marked for deletion.
+ * Makes the objects `ready` in the transaction of `work`, which uses them. If it does not commit,
+ * they will never be used and are marked for deletion.
  */
 export async function markReadyWith<T>(
   db: Database,

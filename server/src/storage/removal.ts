@@ -19,7 +19,7 @@ export interface LockedObject {
   role: ObjectRole;
   owner_id: string;
   taken_down_at: Date | null;
-  /** Until when the file is kept, though it was taken down; null: it is not. */
+  /** Until when a file that was taken down is kept as evidence; null: it is not kept. */
   evidence_until: Date | null;
 }
 
@@ -53,7 +53,7 @@ export type Remover = 'owner' | 'operator';
 
 export interface Removal {
   by: Remover;
-  /** For so many days the file is kept as evidence; undefined: it is deleted at once. */
+  /** How many days the file is kept as evidence; undefined: it is deleted at once. */
   evidenceDays?: number | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface Removal {
  * Takes an object down: from the commit on it is not served, and a worker deletes its file, or keeps
  * it as evidence for some days first.
  * @param output for an output: its task and that task's jobs, whose renders are taken down too
- * @returns until when it is evidence; null: it is not
+ * @returns until when its file is kept as evidence; null: it is not kept
  */
 export async function takeDownObject(
   tx: Transaction,

@@ -44,7 +44,7 @@ const READY_PAGE = statement(
 );
 
 /**
- * Checks that the storage has each `ready` object at its full size, and reports each that is not.
+ * Checks that the storage has each `ready` object at its full size. `add` gets what is wrong.
  * @returns how many objects there are
  * @throws the storage's error, when it does not respond
  */

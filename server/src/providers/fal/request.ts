@@ -14,9 +14,8 @@ const CancelRefusalSchema = Type.Object({ status: Type.Enum(['ALREADY_COMPLETED'
 const ResultSchema = Type.Object({ video: Type.Object({ url: Type.String() }) });
 
 /**
- * Statuses of the result call after which a request has failed: the model refused the input, or the
- * request was cancelled (499). A 5xx may be temporary: it counts only if the status call named an
- * error.
+ * A result call with one of these shows a failed request: the model refused the input, or someone
+ * cancelled (499). A 5xx may be temporary: it counts only if the status call named an error.
  */
 const RESULT_FAILURES = new Set([400, 413, 422, 499]);
 

@@ -21,9 +21,9 @@ const CONNECT_MS = 3_000;
 const RESPONSE_MS = 30_000;
 
 /**
- * A client whose calls all time out, unlike the SDK's. Checksums are sent only where this service
- * sets one: the SDK's own turn a streamed PUT into a chunked body with a trailer, which many stores
- * refuse or store verbatim (decisions/0021).
+ * A client whose calls all time out, unlike the SDK's. The SDK's own checksums are off: they make a
+ * streamed PUT a chunked body with a trailer, which many stores refuse or store verbatim
+ * (decisions/0021).
  */
 export function openS3Client(
   settings: S3Settings,
@@ -78,7 +78,7 @@ export function isTransient(error: unknown): boolean {
   return status >= 500 || status === 408 || status === 429 || TRANSIENT_CODES.has(errorCode(error));
 }
 
-/** A client waits for a read: its response must begin within this time, with the SDK's retries. */
+/** A read's response must begin within this time, the SDK's retries included: a client waits. */
 const OPEN_SECONDS = 5;
 /** A read fails when the store sends nothing for this long while its bytes are wanted. */
 const SILENCE_MS = 30_000;

@@ -167,11 +167,11 @@ async function putOnce(client: S3Client, file: SourceFile): Promise<void> {
   }
 }
 
-/** The key is taken: by this file if a response was lost. @throws Error if by another */
+/** Checks that a taken key has this file: an earlier response was lost. @throws Error otherwise */
 async function requireSame(client: S3Client, file: SourceFile): Promise<void> {
   const { bucket: Bucket, key: Key } = file;
   const head = await client.send(new HeadObjectCommand({ Bucket, Key, ChecksumMode: 'ENABLED' }));
-  const stored = head.ChecksumSHA256 ?? file.sha256; // a store may not keep it
+  const stored = head.ChecksumSHA256 ?? file.sha256; // some stores don't keep it
   if (head.ContentLength !== file.size || stored !== file.sha256) {
     throw new Error(`the bucket has another object at ${Key}; it is not replaced`);
   }

@@ -15,7 +15,7 @@ const READY = statement(
    select`,
 );
 
-/** Readiness probes don't wait longer. */
+/** After this time the answer is "not ready": readiness probes don't wait longer. */
 const RESPONSE_SECONDS = 2;
 /** A check this slow is waiting for a lock, or for an unresponsive database. */
 const SLOW_SECONDS = 1;

@@ -42,7 +42,7 @@ const ACCOUNT_SECONDS = 60;
 /** Called at the stop, in reverse order. */
 export type Closers = Array<() => Promise<unknown>>;
 
-/** What is not configuration: timeouts, DNS lookup, trusted CAs. */
+/** Options that no variable sets: timeouts, DNS lookup, trusted CAs. */
 export type GuardedFetchSettings = Omit<GuardedFetchOptions, 'allow'>;
 
 export interface Opened extends OpenedDatabase {
@@ -186,7 +186,7 @@ async function openCredentials(
   });
   if (settings.certificate) {
     await requireFit(settings.certificate, scratch, now());
-    // A signing service that is down holds videos, but not the start.
+    // A signing service that is down delays videos, but must not prevent the start.
     settings.certificate.sign(Buffer.from('a start')).catch((err: unknown) => {
       log.error({ err }, 'Content Credentials can not be signed');
     });

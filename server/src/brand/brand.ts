@@ -74,7 +74,7 @@ export const DEFAULT_BRAND: Brand = { name: 'Framewright' };
 export interface BrandDeps {
   brand: {
     current(): Brand;
-    /** What variables set: nothing else changes it. */
+    /** What variables set; it wins over what operators set. */
     fixed: BrandSettings;
   };
 }

@@ -34,7 +34,7 @@ const merge = whether<[changes: string], Transaction>(
    where settings <> jsonb_strip_nulls(settings || $1::jsonb) returning version`,
 );
 
-/** @param changes checked values; null: the default. @returns false if all were so already */
+/** @param changes checked values; null: the default. @returns false if nothing has changed */
 export function setBrand(
   tx: Transaction,
   changes: { [Field in keyof BrandSettings]: string | null },

@@ -25,7 +25,7 @@ export function* boxesOf(file: ByteSource): Generator<Box> {
 
 const C2PA_UUID = Buffer.from('d8fec3d61b0e483c92975828877ec481', 'hex');
 
-/** Whether it has a manifest (C2PA's specification, "Embedding manifests into BMFF"). */
+/** Whether a box holds a manifest (C2PA's specification, "Embedding manifests into BMFF"). */
 export function isManifest({ file, type, at, headerBytes }: Box): boolean {
   return type === 'uuid' && file.read(at + headerBytes, 16).equals(C2PA_UUID);
 }

@@ -53,13 +53,13 @@ export const CERTIFICATE_SECONDS = 600;
 
 async function readOrMake(db: Database, now: Date): Promise<SigningCertificate> {
   const made = await readMade(db);
-  // One that was made while a clock was ahead may not be valid yet.
+  // A certificate that was made while a clock was ahead may not be valid yet.
   const fit = made.find(({ chain, expires_at: end }) => {
     const [own] = certificatesIn(chain);
     return own && own.validFromDate <= now && end > inYears(now, REPLACE_YEARS_BEFORE_END);
   });
   if (fit) return readCertificate({ chain: fit.chain, privateKey: fit.private_key }, now);
-  // Clocks of other machines may be behind.
+  // Valid since yesterday, because the clocks of other machines may be behind.
   const files = makeCertificate(new Date(now.getTime() - DAY_MS), inYears(now, VALID_YEARS));
   const number = (made[0]?.made ?? 0) + 1;
   await insert(db, readCertificate(files, now), { privateKey: files.privateKey, made: number });

@@ -47,7 +47,7 @@ interface Part {
   content: Buffer;
 }
 
-/** The values that follow each other in bytes; what is cut off is left out. */
+/** The values that the bytes hold, one after the other, without a truncated last one. */
 export function derValues(bytes: Buffer = Buffer.alloc(0)): Part[] {
   const parts: Part[] = [];
   for (let rest = bytes; rest.length >= 2; ) {

@@ -13,7 +13,7 @@ import {
 } from './der.ts';
 
 const ECDSA_WITH_SHA256 = sequence(objectId('1.2.840.10045.4.3.2'));
-/** Readers accept a leaf with emailProtection; the second is that of the C2PA programme. */
+/** Extended key usages: emailProtection, which readers accept, and the C2PA programme's own. */
 const USES = ['1.3.6.1.5.5.7.3.4', '1.3.6.1.4.1.62558.2.1'];
 const DIGITAL_SIGNATURE = bits(Buffer.from([0x80]), 7);
 const SIGNS_CERTIFICATES = bits(Buffer.from([0x04]), 2);

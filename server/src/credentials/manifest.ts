@@ -20,11 +20,11 @@ export interface Origin {
   inputs?: { role: string; mediaType: string; sha256: string }[];
 }
 
-/** The manifest of the provider, if it had one. */
+/** Whether the video came with a manifest of the provider, and whether that manifest is valid. */
 export type Parent = (typeof PARENTS)[number];
 export const PARENTS = ['none', 'valid', 'invalid'] as const;
 
-/** The name of the video that a provider had signed, within the manifest. */
+/** How the manifest names the parent: the video as the provider had signed it. */
 export const PARENT_LABEL = 'parent';
 
 /**

@@ -31,7 +31,7 @@ interface Made {
 /**
  * Puts the media back.
  * @param source the boxes of the file with its media
- * @returns the boxes of the file, which is signed once `insertSignature` got the claim's signature
+ * @returns the file's boxes, and its claim, whose signature `insertSignature` puts into the file
  */
 export function withMedia({ bytes, claim: old, placeholder }: Made, source: Box[]) {
   const made = [...boxesOf(inMemory(bytes))];

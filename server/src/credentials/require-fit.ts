@@ -17,7 +17,7 @@ const EXPECTED = ['signingCredential.untrusted', 'claimSignature.mismatch'];
 
 /**
  * Reads a sample with the operator's certificate, as the world will.
- * @throws UsageError when readers will refuse whatever is signed for it
+ * @throws UsageError when readers will refuse whatever it signs
  */
 export function requireFit(
   given: SigningCertificate,

@@ -17,7 +17,7 @@ import type { SignRequest } from './sign-file.ts';
 
 /** How many files are signed at a time. */
 const CONCURRENCY = 2;
-/** Of a child that writes or reads the manifest of a file. */
+/** The limits of a child process that writes or reads a file's manifest. */
 export const LIMITS = { timeoutSeconds: 120, memoryBytes: 512 * 2 ** 20 };
 
 const closed = { additionalProperties: false };

@@ -79,9 +79,9 @@ const SESSION = `select
   set_config('tcp_keepalives_count', '3', false)`;
 
 /**
- * Applies the settings of a new connection. Through a pooler they would leak to the next client: an
- * empty statement only proves that Postgres responds, since a pooler accepts connections even while
- * Postgres is down.
+ * Applies the settings of a new connection. Through a pooler they would leak to the next client, so
+ * it gets an empty statement: only its response proves that Postgres is up, since a pooler accepts
+ * connections even while Postgres is down.
  */
 export async function prepareConnection(
   client: pg.Client,
@@ -106,8 +106,8 @@ export class NoResponse extends Error {
 }
 
 /**
- * Destroys the connection if the response does not come in time: it must not be read as the
- * response to another statement.
+ * Destroys the connection if the response does not come in time: a late one must not be read as
+ * the response to another statement.
  * @throws NoResponse
  */
 export async function withinSeconds<T>(

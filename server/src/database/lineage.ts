@@ -13,11 +13,11 @@ import {
   type Transaction,
 } from './database.ts';
 
-// Notices a database that may have forgotten commits, after a restore or a fail-over, and keeps
-// workers from claiming tasks until an operator says so: a recovery (decisions/0019). Workers
-// advance a mark in the database and remember it in a file: the database must never be older.
+// Notices a database that may have forgotten commits, after a restore or a fail-over, and begins a
+// recovery: workers claim no tasks until an operator ends it (decisions/0019). Workers advance a
+// mark in the database and remember it in a file: the database's must never be older.
 
-/** How far the database is. A process remembers it to notice an older database. */
+/** How far the database has advanced. A process remembers it to notice an older database. */
 export interface Mark {
   /** Renewed by `framewright restored`: marks of earlier epochs prove nothing. */
   epoch: string;

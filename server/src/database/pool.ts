@@ -73,7 +73,7 @@ export function openPool(options: {
       try {
         return (await breaker.failFast(lending)) as LentConnection;
       } catch (error) {
-        // The pool may still lend a connection: nobody uses it any more.
+        // The pool may still lend a connection. It is closed, because nobody waits for it now.
         lending.then((client) => client.release(true)).catch(() => {});
         if (!(error instanceof pg.DatabaseError) && !isClosed) breaker.probe();
         throw error;

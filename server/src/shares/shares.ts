@@ -33,7 +33,7 @@ export interface Share {
   task_id: string;
   shows_prompt: boolean;
   created_at: Date;
-  /** null: when its owner ends it. */
+  /** null: not before its owner ends it. */
   ends_at: Date | null;
   views: number;
 }
@@ -57,7 +57,7 @@ const MAKE = namedStatement(
 );
 
 /**
- * Makes the share of a video. One that is open stays, with these choices.
+ * Makes the share of a video. If it has an open share, that one stays and gets these choices.
  * @returns undefined if the account has no such video, or only a test video
  */
 export function makeShare(
@@ -92,7 +92,7 @@ export const listShares = query<[accountId: string, ...Page], ListedShare>(
   listing('t.prompt', 's.account_id = $1'),
 );
 
-/** The same for operators; null: of all accounts. */
+/** The shares of an account or a video, for operators; null: of all accounts. */
 export const listAllShares = query<
   [accountId: string | null, ...Page],
   Omit<ListedShare, 'prompt'> & { account_id: string; ended_at: Date | null }
@@ -132,7 +132,7 @@ export const endSharesOf = command<[accountId: string], Transaction>(
   'update shares set ended_at = clock_now() where account_id = $1 and ended_at is null',
 );
 
-/** The shares of an erased account: their links stop working. */
+/** Deletes the shares of an account: their links stop working. */
 export const eraseOf = command<[accountId: string], Transaction>(
   'share_erase',
   'delete from shares where account_id = $1',
@@ -208,7 +208,7 @@ const COUNT = namedStatement(
 /** Counted in this process, and not yet in the database. */
 interface Traffic {
   views: number;
-  /** Negative: they were counted and not sent. */
+  /** Negative: more was counted before than was sent. */
   bytes: number;
 }
 
@@ -237,7 +237,7 @@ export function openShares(deps: {
     const { views: seen, bytes: sent, written: before } = countOf(id);
     counts.set(id, { views: seen + views, bytes: sent + bytes, written: before + written });
   };
-  /** @param writtenBefore `written` before `bytes_today` was read, which may lack what came later */
+  /** @param writtenBefore as of before `bytes_today` was read, which may lack later writes */
   const isOverLimit = ({ id, bytes_today: stored }: OpenShare, writtenBefore: number) => {
     const { bytes: unwritten, written } = countOf(id);
     return stored + unwritten + Math.max(0, written - writtenBefore) >= dailyBytes;
@@ -294,7 +294,7 @@ export function openShares(deps: {
         begin(response: ServerResponse, bytes: number): boolean {
           if (isOverLimit(share, written)) return false;
           add(id, { bytes });
-          // Other processes know these bytes from the database only, and may send as many.
+          // Until the database has these bytes, each other process may send as many.
           if (countOf(id).bytes >= dailyBytes / 10) runNow();
           sending.set(response, id);
           const { socket } = response;

@@ -102,8 +102,8 @@ export function openFreeSpace(options: DiskFolder & { reservedBytes: () => Promi
       for (const entry of done) forget(entry);
     },
     /**
-     * Runs an upload of this many bytes if the disk has room for them besides what is reserved. They
-     * count as used until a later refresh measures them on the disk. Makes no system call.
+     * Runs an upload of this many bytes if the disk has room for them besides what is reserved. The
+     * bytes count as used until a later refresh measures them. Makes no system call.
      * @throws DiskFull before the work begins
      */
     async withUploadSpace<T>(bytes: number, work: () => Promise<T>): Promise<T> {

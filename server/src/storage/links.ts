@@ -46,7 +46,7 @@ export async function openLinks(options: {
     async inputLinkTo(objectId: string, nowSeconds: number, mediaType: string): Promise<string> {
       const seconds = Math.max(options.deliverySeconds, INPUT_SECONDS);
       const fileName = `${objectId}.${fileEnding(mediaType)}`;
-      // If presigning fails, the service's own link does: a submit needs no credentials of a bucket.
+      // If this fails, the service's own link does: a submit must not need a bucket's credentials.
       const presigned = await options
         .presign?.(objectId, { seconds, mediaType, fileName })
         .catch(() => undefined);

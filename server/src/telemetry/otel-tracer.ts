@@ -35,8 +35,8 @@ const CLOSE_SECONDS = 3;
 const PROBLEM_SECONDS = 60;
 
 /**
- * Sends spans as OTLP over HTTP (OTEL_EXPORTER_OTLP_*). What can't be sent is dropped, and no work
- * waits.
+ * Sends spans as OTLP over HTTP (OTEL_EXPORTER_OTLP_*). No work waits for it: spans that can't be
+ * sent are dropped.
  * @param onProblem receives why spans can't be sent, at most once a minute
  */
 export function openTracer(settings: TracingSettings, onProblem: (cause: string) => void): Tracer {

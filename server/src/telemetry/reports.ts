@@ -6,7 +6,7 @@ export interface Reports {
   batch: { batch: string; items: number; seconds: number };
   /** One claim of due tasks by a worker pool of this process. */
   claim: { pool: string; tasks: number; seconds: number };
-  /** A worker pool began (1) or ended (-1) to work on a task; `slots`: the most at a time. */
+  /** A worker pool has begun (1) or stopped (-1) working on a task; `slots`: the most at a time. */
   slot: { pool: string; change: 1 | -1; slots: number };
   step: { phase: string; result: 'moved' | 'postponed' | 'superseded' | 'failed'; seconds: number };
   /** A task left a phase after `seconds`. */

@@ -7,14 +7,14 @@ export interface RunSettings {
   report: (text: string) => void;
   /** How long one try may wait for a lock. Requests for the same table wait behind it. */
   lockMs: number;
-  /** Between two tries, all of them within `patienceMs`. */
+  /** The pause between two tries; after `patienceMs` there is no other try. */
   pauseMs: number;
   patienceMs: number;
 }
 
 /**
  * Runs one file and records it. If a lock can't be taken within `lockMs`, releases its locks, waits
- * and tries again, so that it blocks requests no longer than that.
+ * and tries again, so that its wait blocks requests for `lockMs` at most.
  * @throws Error with the file's name; the cause is the error of Postgres
  */
 export async function runMigration(

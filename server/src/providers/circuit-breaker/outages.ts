@@ -219,7 +219,7 @@ export const allowNextCreate = command<[provider: string]>(
   'update provider_outages set next_create_at = null where provider = $1',
 );
 
-/** Longer than a submit with its files. If a probe's process dies, the next probe waits this long. */
+/** Longer than a submit with its files. If its process dies, the next probe waits this long. */
 const PROBE_SECONDS = 60;
 
 /** Reads the state for a submit. After an outage, one submit at a time becomes the probe. */

@@ -26,8 +26,8 @@ export function createHttpConnections() {
   }
 
   /**
-   * Closes a connection whose bytes are not HTTP. If an earlier request still awaits its response,
-   * that is sent instead: the client would mistake an error for it.
+   * Refuses bytes that are not HTTP, and closes the connection. If an earlier request still awaits
+   * its response, only that is sent: the client would mistake the refusal for it.
    */
   function refuseBroken({ code }: { code?: string }, socket: Socket): void {
     if (lingering.isDiscarding(socket)) return;

@@ -147,8 +147,8 @@ async function send(socket: Socket, url: URL, call: Call, signal: AbortSignal) {
 /**
  * Makes calls without a body that are safe to repeat, such as reads, on kept-alive connections. If
  * the host closes one without a response, the call is made again, once: the host may have closed it
- * while it was idle. Other differences from callOnce: the deadline includes connecting, a failure to
- * connect is `unknown`, and `mayStillSend` and `ca` are ignored.
+ * while it was idle. Other differences from callOnce: the deadline includes connecting, a failure
+ * to connect is `unknown`, and `mayStillSend` and `ca` are ignored.
  */
 export function createPooledCalls(): MakeCall {
   const agent = openAgent(); // never closed: its idle connections end, and keep no process alive

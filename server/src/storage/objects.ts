@@ -215,7 +215,7 @@ export async function markReady(
     throw new Error(`not all objects are in state writing: ${ids.join(', ')}`);
 }
 
-/** Like {@link markReady}, but skips objects that are not `writing`. @returns how many it made so */
+/** {@link markReady}, but skips objects that are not `writing`. @returns how many became `ready` */
 export async function markArrived(
   db: Queryable,
   ids: string[],

@@ -11,7 +11,7 @@ interface ErrorResponse {
 
 /** Example errors of an operation, as part of its schema in openapi.json. */
 export function exampleErrors(response: ErrorResponse, operation: FastifySchema): object {
-  // Of a status with several codes, the first one has the example.
+  // A status with several codes shows an example of the first.
   const [code = 'internal_error'] = response.properties.error.properties.code.enum;
   const isCreate = operation.operationId === 'createVideo';
   const isUpload = operation.consumes !== undefined;

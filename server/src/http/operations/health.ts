@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { VERSION } from '../../kernel/version.ts';
 
 /**
- * /healthz responds 200 with the version while the process runs; /readyz responds 200 if it can
- * handle requests, else 503.
+ * /healthz responds 200 with the version while the process runs; /readyz responds 200 if the
+ * process can handle requests, else 503.
  */
 export function healthRoutes(
   app: FastifyInstance,

@@ -58,7 +58,7 @@ interface ProcessMetrics {
   inc(name: CounterName, labels: Labels, by?: number): void;
   observe(name: HistogramName, labels: Labels, value: number): void;
   gauge(name: ProcessGaugeName): Gauge;
-  /** Exports it as 0: otherwise an increase() query would miss its first observation. */
+  /** Exports a histogram as 0: an increase() query would miss its first observation otherwise. */
   zero(name: HistogramName, labels: Labels): void;
 }
 

@@ -1,7 +1,7 @@
 import { type FastifyInstance, fastify } from 'fastify';
 import { AggregatorRegistry, type Registry } from 'prom-client';
 
-/** In a child process: lets its parent collect these metrics, with this label. */
+/** In a child process: lets its parent collect these metrics, labelled with the process's name. */
 export function shareMetrics(registry: Registry, processName: string): void {
   registry.setDefaultLabels({ process: processName });
   AggregatorRegistry.setRegistries([registry]);

@@ -57,7 +57,7 @@ export type Admit = (request: PublicRequest, surface: string) => Promise<Caller>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Admits this route's requests. The default only does that; {@link fusedRead} reads too. */
+    /** Admits this route's requests. The default only admits; {@link fusedRead} reads a row too. */
     admit?: Admit;
     /** Whether this public API route needs no API key and has no rate limit. */
     isPublic?: boolean;

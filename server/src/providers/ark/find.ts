@@ -128,7 +128,7 @@ function collectCandidates(attempt: FindJobInput, model: string) {
       else if (!mark && isLike(job, attempt, model)) alike.push({ jobId: job.id, by: 'likeness' });
     },
     /**
-     * Marked jobs always count. Similar unmarked ones count if marking is off or no job shows a mark
+     * Marked jobs always count. Similar unmarked ones count if marking is off or no job has a mark
      * (marking was off, or a gateway does not echo marks), and if the list was read to its end: the
      * rest may hold the mark, or a second similar job.
      */

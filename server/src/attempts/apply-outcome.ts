@@ -51,7 +51,7 @@ export async function applyOutcome(
   if (by !== 'sender' || outcome.kind === 'unknown') return moveByOutcome(tx, task, reported);
   const current = await reclaimLease(tx, task);
   const result = await moveByOutcome(tx, current, reported);
-  // A reclaimed task has a lease number that no worker holds: this one must not run the next step.
+  // A reclaimed task has a lease number that no worker holds: this worker must not go on with it.
   return current === task ? result : 'postponed';
 }
 
@@ -61,7 +61,7 @@ interface Acceptance {
   jobId: string;
 }
 
-// Only `id = any($1)` lets Postgres use the index.
+// A join alone would not use the index; `id = any($1)` does.
 const ACCEPT = statement(
   'attempts_accept',
   `update attempts set state = 'accepted', job_id = given.job_id, cause = null,
@@ -74,8 +74,8 @@ const ACCEPT = statement(
 
 /**
  * {@link applyOutcome} for jobs that the sender saw accepted; concurrent calls share a transaction.
- * @returns undefined when another worker or outcome was faster: nothing was recorded, and {@link
- *   applyOutcome} decides
+ * @returns undefined when another worker or outcome was faster: nothing was recorded, so call
+ *   {@link applyOutcome}
  */
 export const acceptShared = sharedWork<Acceptance, Task | undefined>({
   keyOf: ({ task }) => task.id,

@@ -52,9 +52,9 @@ export async function receiveCallback(
   }
   const wake = async () => {
     await wakeTask(db, taskId);
-    deps.wakeUps.send('poll'); // a held task has no wake-up: the next sweep claims it
+    deps.wakeUps.send('poll'); // for a generating task; a held one waits for the next sweep
   };
-  // The step of a generating task reads the job at the provider, not the evidence.
+  // A generating task need not wait for the evidence: its step reads the job at the provider.
   if (found.is_generating) await wake();
   if (!(await recordReport(db, attemptId, callback))) return 'no_such_path';
   if (!found.is_generating) await wake();

@@ -79,8 +79,8 @@ function obstacleOf(phase: Phase): CancelObstacle {
 }
 
 /**
- * Refused while an attempt is in flight. The lock on the task's row serializes this with a new one:
- * see insertAttempt.
+ * Refused while an attempt is in flight. insertAttempt locks the task's row too, so no attempt can
+ * begin meanwhile.
  */
 async function cancelBeforeSubmit(
   tx: Transaction,

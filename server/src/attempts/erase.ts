@@ -79,7 +79,7 @@ async function eraseTasks(tx: Transaction, accountId: string): Promise<number> {
 }
 
 /**
- * Takes down, for its owner, the output of an ended task, its poster and the renders of its jobs.
+ * Takes down an ended task's video at its owner's request, with its poster and its jobs' renders.
  * From the commit on they are not served; a worker deletes the bytes within seconds. Idempotent.
  */
 export async function deleteOutput(db: Database, objectId: string): Promise<void> {
@@ -89,7 +89,7 @@ export async function deleteOutput(db: Database, objectId: string): Promise<void
   });
 }
 
-/** Like {@link deleteOutput}. @returns until when the video is kept as evidence; null: it is not */
+/** Like {@link deleteOutput}. @returns until when the video is kept as evidence, or null */
 export async function takeDownOutput(
   tx: Transaction,
   { id, owner_id: taskId }: LockedObject,

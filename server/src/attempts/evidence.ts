@@ -21,8 +21,8 @@ export const FINDING_TEXTS = `'{cause,failure,message,reason}'::text[]`;
 /** Whether the personal data of a task `t` was erased. */
 export const IS_ERASED = `t.request ? 'erased'`;
 
-// What a slow sender or find learns after the task was erased is kept without its texts. The three
-// conditions: below the source's cap, a source without a cap, a repeat.
+// A finding that comes after the task's erasure is kept without its texts. It is recorded if its
+// source is below the cap or has none, or if it repeats an earlier one.
 const RECORD = statement(
   'evidence_record',
   `with given as (
@@ -51,10 +51,10 @@ export async function recordEvidence(
   await db.query(RECORD, [attemptId, source, jsonText(finding)]);
 }
 
-/** A job that a callback to the attempt's callback URL named. */
+/** A job that a POST to the attempt's callback URL named. */
 export interface NamedJob {
   job_id: string;
-  /** Whether at least one of these callbacks was verified. */
+  /** Whether at least one callback that named the job was verified. */
   verified: boolean;
 }
 
@@ -66,7 +66,7 @@ export const namedJobs = query<[attemptId: string], NamedJob>(
    group by 1 order by verified desc, min(first_at)`,
 );
 
-/** Whether a callback to another attempt's callback URL named the job. */
+/** Whether a POST to another attempt's callback URL named the job. */
 export const isNamedForOtherAttempt = whether<
   [attemptId: string, providers: readonly string[], jobId: string]
 >(
@@ -80,8 +80,8 @@ const ATTEMPT_OF =
   '(select task_id from attempts where id = e.attempt_id and provider = $2 limit 1)';
 
 /**
- * The task of another attempt that the job was named for: as its orphan job, by a callback or in
- * the response to its submit; undefined if there is none.
+ * The task of another attempt for which the job was reported: as an orphan job, by a callback or in
+ * the response to a submit; undefined if there is none.
  */
 export const otherTaskOf = queryValue<
   [attemptId: string, provider: string, jobId: string],

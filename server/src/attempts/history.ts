@@ -28,22 +28,22 @@ const NEXT = namedStatement(
 
 const ATTEMPTS = 'array(select id from attempts where task_id = tasks.id)';
 
-// Tasks keep records that may matter to another task, or that explain a figure of an operator.
+// Conditions under which a task keeps its records: another task or an operator may need them.
 const NEEDED = [
   'provider_billed is true', // a metric counts billed failures
   // The provider may bill its orphan job.
   'exists (select from orphan_jobs o where o.task_id = tasks.id)',
-  // Its outcome is open, or was not simply reported by the sender.
+  // An attempt's outcome is open, or was not simply reported by its sender.
   `exists (select from attempts a where a.task_id = tasks.id
      and (a.state in ('in_flight', 'unknown') or coalesce(a.outcome_by, 'sender') <> 'sender'))`,
   // An operator decided, or the evidence names a job that may be another attempt's.
   `exists (select from attempts a join evidence e on e.attempt_id = a.id
      where a.task_id = tasks.id
        and (e.source = 'operator' or e.finding->>'job' <> coalesce(a.job_id, '')))`,
-  // It has several jobs.
+  // The task has several jobs.
   `(select count(*) > 1 from attempts a
      where a.task_id = tasks.id and a.job_id is not null and a.state <> 'replaced')`,
-  // Its video is still offered, or was lost before its time.
+  // Its video is still offered, or was lost before its retention was over.
   `phase = 'completed' and not ${isPastRetention('tasks.output_object_id')}`,
   // Some file is still to be deleted.
   hasFiles(`tasks.id || ${ATTEMPTS}`),

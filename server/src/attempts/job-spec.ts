@@ -40,7 +40,7 @@ export async function jobSpecOf(
 
 /**
  * What a provider needs to find the attempt's job.
- * @param connections those whose jobs the provider's list may contain
+ * @param connections the connections whose jobs the provider may list
  */
 export async function findJobInput(
   deps: JobSpecDeps,

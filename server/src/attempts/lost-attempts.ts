@@ -24,8 +24,8 @@ const LEASE = statement(
    returning ${TASK_COLUMNS}`,
 );
 
-// Without the identity, no find can prove that the attempt has no job: a lost attempt's job has
-// another mark. The lost attempt may have been sent until now.
+// A find by this attempt's mark misses a lost attempt's job. Without the identity, no find proves
+// that there is no job. The lost attempt may have been sent until now.
 const UPDATE = statement(
   'forgotten_attempt_update',
   `update attempts set state = 'unknown', provider_identity = null, send_before = clock_now(),

@@ -36,8 +36,8 @@ const RECORD = statement(
 );
 
 /**
- * Records the jobs named for an attempt which can no longer adopt them (C16). They are not
- * cancelled, because at some providers a cancel deletes a finished result.
+ * Records the jobs that were reported for attempts which can no longer adopt them (C16). They are
+ * not cancelled, because at some providers a cancel deletes a finished result.
  */
 export async function recordOrphans(tx: Transaction, ...attemptIds: string[]): Promise<void> {
   await tx.query(RECORD, [attemptIds]);
@@ -79,8 +79,8 @@ export const listOrphans = query<
 );
 
 /**
- * Lists and metrics leave out acknowledged jobs.
- * @returns whether it was not acknowledged before; undefined if there is no such orphan job
+ * Makes lists and metrics leave out an orphan job.
+ * @returns false if it was acknowledged before; undefined if there is no such orphan job
  */
 export const markAcknowledged = queryValue<
   [provider: string, jobId: string],

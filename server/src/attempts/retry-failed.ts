@@ -27,7 +27,7 @@ const REPLACE = statement(
 /**
  * Gives a task whose job failed to another connection, once in its life (decisions/0065). Only if
  * the sender saw this job accepted, nothing was ever held, and nobody asked for a cancel.
- * @returns undefined: the failure is final
+ * @returns undefined if the failure is final
  */
 export async function retryFailed(
   tx: Transaction,
@@ -36,7 +36,7 @@ export async function retryFailed(
 ): Promise<Task | undefined> {
   const attempt = await lockCurrentAttempt(tx, task.id);
   if (attempt?.job_id !== jobId || attempt.outcome_by !== 'sender') return undefined;
-  await lockState(tx, task.id); // a cancel locks it too
+  await lockState(tx, task.id); // as a cancel does, so that none is requested meanwhile
   if (await readCancel(tx, task.id)) return undefined;
   const handedOver = await tx.query(HAND_OVER, [task.id, task.lease, next.connection]);
   if (handedOver.length === 0) return undefined;

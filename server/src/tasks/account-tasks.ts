@@ -36,7 +36,7 @@ export interface ListedTask extends Annotations {
   error_message: string | null;
   created_at: Date;
   updated_at: Date;
-  /** Null: it never had one. */
+  /** Null if the task never had an output. */
   output: TaskFile | null;
   has_poster: boolean;
   /** The cursor of a page that begins after this task. */
@@ -67,7 +67,7 @@ const COLUMNS = `id, surface, phase, aspect_ratio, request, seed, credits, api_k
 
 const NEWEST_FIRST = 'order by created_at desc, id desc';
 
-/** Those of the account in the period and after the cursor, the newest first. */
+/** The account's rows in the period and after the cursor, newest first. */
 const SCANNED = `where account_id = :accountId
        and created_at >= :from::timestamptz and created_at < :until::timestamptz
        and (created_at, id) < (:afterAt::timestamptz, :afterId::text)
@@ -105,7 +105,7 @@ const LIST = namedStatement(
      where ${FOUND} ${NEWEST_FIRST} limit :limit::int) as page ${NEWEST_FIRST}`,
 );
 
-// Stars and tags are rare in a long list: it scans the annotated tasks alone.
+// Starred and tagged tasks are rare in a long list, so only annotated tasks are scanned for them.
 const LIST_ANNOTATED = namedStatement(
   'gallery_annotated',
   `${PAGE} from (select ${COLUMNS}, ${ANNOTATIONS}
@@ -128,7 +128,7 @@ const END_OF_ANNOTATED = namedStatement(
 
 export interface TaskPage {
   tasks: ListedTask[];
-  /** The cursor of the next page; null: there are no more tasks. */
+  /** The cursor of the next page; null if there are no more tasks. */
   next: string | null;
 }
 
@@ -166,7 +166,7 @@ export async function listAccountTasks(
   return found;
 }
 
-/** The cursor behind the scanned tasks; null: there are no more. */
+/** The cursor after the last scanned task; null if there are no more tasks. */
 async function endOf(db: Database, end: Statement, values: unknown[]): Promise<string | null> {
   return (await first<{ position: string }>(db, end, values))?.position ?? null;
 }
@@ -217,7 +217,7 @@ export interface TaskRecord extends Task, Annotations {
     frames: number;
     videoCodec: string;
     audio: { codec: string } | null;
-    /** Missing on tasks that ended before there were credentials. */
+    /** Missing on tasks that ended before this member existed. */
     credentials?: Credentials;
   } | null;
   /** Its transitions after the create, oldest first. */
@@ -310,7 +310,7 @@ export interface OwnVideo {
   size_bytes: number;
 }
 
-/** Those of these tasks of an account whose videos are stored. */
+/** The stored videos of these tasks, as far as they belong to the account. */
 export const readVideos = query<[accountId: string, ids: string[]], OwnVideo>(
   'gallery_videos',
   `select tasks.id as task_id, file.id as object_id, request->>'prompt' as prompt, name, seed,
@@ -364,7 +364,7 @@ export interface UsageRow {
   day: string;
   model: string;
   surface: string;
-  /** null: a task of the website. */
+  /** Null for tasks of the website. */
   api_key_id: string | null;
   tasks: number;
   videos: number;

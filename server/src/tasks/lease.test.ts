@@ -31,7 +31,7 @@ test('a lease is renewed only by the worker that still has it', async () => {
   assert.ok(await claim(db, lost));
 });
 
-test('a task that another transaction has locked keeps no other lease from being renewed', async () => {
+test('a task that another transaction has locked delays the renewal of no other lease', async () => {
   const [free, locked] = [(await makeTask(fixture)).task.id, (await makeTask(fixture)).task.id];
   const leases = new Map<string, number>();
   for (const id of [locked, free]) leases.set(id, (await claimTask(db, id)).lease);
@@ -111,7 +111,7 @@ test('of tasks that move together, only the one with a superseded lease does not
   assert.equal((await sql(db, text, [tasks.map(({ id }) => id)])).length, 2);
 });
 
-test('of jobs that are accepted together, none is lost when one task has another lease', async () => {
+test('of jobs accepted together, none is lost when the lease of one task is superseded', async () => {
   const tasks = await submitting(3);
   const attempts = await Promise.all(tasks.map((task) => insertAttempt(db, task, 'test')));
   await supersede(tasks[1]?.id ?? '');

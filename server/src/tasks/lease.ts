@@ -3,7 +3,7 @@ import { sharedWork } from '../database/shared-work.ts';
 import { type Phase, TASK_COLUMNS, type Task } from './task.ts';
 import { LEASE_SECONDS, Superseded } from './transitions.ts';
 
-/** In a subquery, because the volatile `clock_now()` would rule out an index scan. */
+/** A subquery, because the volatile `clock_now()` itself would rule out an index scan. */
 export const NOW = '(select clock_now())';
 
 /** Condition: the task is not leased. */
@@ -73,8 +73,8 @@ const RECLAIM = statement(
 
 /**
  * Lets the sender of a submit apply its outcome, which is certain. If another worker has leased the
- * task since, the task gets a higher lease number, so that worker's changes are refused, and any
- * worker may claim it.
+ * task since, the task gets a higher lease number: the other worker's changes are refused, and any
+ * worker may claim the task.
  * @returns the task under the caller's own lease or under the new number
  * @throws Superseded when the task no longer waits for the outcome of a submit
  */

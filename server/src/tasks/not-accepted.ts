@@ -62,13 +62,13 @@ function waitSeconds(retryAfterSeconds: number | undefined): number {
   return Math.min(MAX_WAIT_SECONDS, Math.ceil(retryAfterSeconds ?? 0));
 }
 
-/** After a round of several connections: until any of them may be tried again. */
+/** After a round of several connections, the time until any of them may be tried again. */
 async function secondsUntilRetry(
   tx: Transaction,
   { route_tried: tried, provider }: Task,
-  ofLastConnection: number | undefined,
+  lastConnectionSeconds: number | undefined,
 ): Promise<number | undefined> {
-  return tried ? secondsUntilFirstTrial(tx, [...tried, provider]) : ofLastConnection;
+  return tried ? secondsUntilFirstTrial(tx, [...tried, provider]) : lastConnectionSeconds;
 }
 
 /**
@@ -168,18 +168,18 @@ const STATE_BY = { operator: 'paused', outage: 'closed' };
 const SPREAD_SECONDS = 5;
 
 /** Whether an operator paused all other connections that the task tried in this round. */
-async function arePaused(tx: Transaction, tried: readonly string[] | null): Promise<boolean> {
-  if (!tried) return true; // it tried only this one, which is paused
+async function areOthersPaused(tx: Transaction, tried: readonly string[] | null): Promise<boolean> {
+  if (!tried) return true; // there were no others
   const paused = new Set((await listPauses(tx)).map(({ subject }) => subject));
   return tried.every((name) => paused.has(name));
 }
 
 /**
  * Postpones a task whose provider takes no jobs now, or that can't be moderated now; its inputs are
- * kept. An outage counts toward the retry time like an attempt that is not accepted. An operator's
- * pause does not, unless this round tried a connection that is not paused. If the time counts, an
- * unannounced task fails after the last of several connections, so that its client can retry.
- * @param blocked.seconds until it may ask again
+ * kept. An outage counts toward `submitRetrySeconds` like an attempt that is not accepted. An
+ * operator's pause counts only if this round tried a connection that is not paused. If it counts,
+ * an unannounced task fails after the last of several connections, so that its client can retry.
+ * @param blocked.seconds until the task may try again
  * @param blocked.next the connection that is tried instead, at once
  */
 export async function awaitProvider(
@@ -197,7 +197,7 @@ export async function awaitProvider(
   const cause = { [what]: STATE_BY[by] };
   if (blocked.next !== undefined) return tryNext(tx, task, blocked.next, cause);
   const spreadSeconds = Math.random() * SPREAD_SECONDS;
-  if (by === 'operator' && (await arePaused(tx, task.route_tried))) {
+  if (by === 'operator' && (await areOthersPaused(tx, task.route_tried))) {
     await tx.query(UNMARK, [task.id, task.lease]);
     return postponeRoute(tx, task, blocked.seconds + spreadSeconds);
   }

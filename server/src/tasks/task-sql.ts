@@ -4,8 +4,8 @@ import { NOW } from './lease.ts';
 /** SQL fragments that read tasks, for statements of other folders. */
 
 /**
- * A table of the tasks whose content was refused in the last hour, without those of test keys. Times
- * ahead are from before the clock was set back.
+ * A table of the tasks whose content was refused in the last hour, without those of test keys. A
+ * time in the future, from before the clock was set back, does not count.
  */
 export const REFUSED_LATELY = `(select id, account_id, updated_at as at from tasks
      where error_code = 'content_refused' and surface <> '${TEST_SURFACE}'

@@ -1,6 +1,6 @@
-// The room tasks/: a client's request from create to video. transitions.ts is its state machine,
-// lease.ts the right of one worker to it, waiting.ts the requests that wait for its end
-// (docs/ARCHITECTURE.md, "The life of a task").
+// The room tasks/: a client's request from create to video. transitions.ts is the task's state
+// machine, lease.ts one worker's right to it, waiting.ts the requests that wait for its acceptance
+// or end (docs/ARCHITECTURE.md, "The life of a task").
 
 import type { AspectRatio, Mode } from '../catalog/models.ts';
 import type { GenerationRequest } from '../catalog/request.ts';
@@ -60,10 +60,10 @@ export type FailureCode = (typeof FAILURE_CODES)[number];
 export type Credentials =
   | {
       kind: 'signed';
-      /** Whether an AI model made it; false: a program that draws patterns. */
+      /** Whether an AI model made the video; false for the local renderer's test patterns. */
       isModel: boolean;
       at: string;
-      /** The manifest with which the provider delivered it. */
+      /** The manifest that the provider's file had. */
       parent: Parent;
     }
   | {
@@ -99,9 +99,9 @@ export interface Task {
   credits: number;
   /** How many of the credits are promotional; 0 except on website tasks. */
   promotional_credits: number;
-  /** The name of the connection that has it, or is tried now. */
+  /** The name of the connection that has the task, or that is tried now. */
   provider: string;
-  /** The connections tried before in this round, none of which accepted it. */
+  /** The connections tried before in this round; none accepted the task. */
   route_tried: string[] | null;
   /** The connection whose job failed, if the task was tried once more elsewhere. */
   retried_from: string | null;
@@ -124,11 +124,9 @@ export interface Task {
   created_at: Date;
   updated_at: Date;
   traceparent: string | null;
-  /**
-   * By the database's clock when the row is read: seconds since 1970, and since the last
-   * transition.
-   */
+  /** The database's clock when the row was read, in seconds since 1970. */
   now_seconds: number;
+  /** Seconds since the last transition. */
   phase_seconds: number;
   /** Seconds since a provider accepted it; null before that. */
   accepted_seconds: number | null;
@@ -155,7 +153,7 @@ export const TASK_COLUMNS = `${STORED},
 export const TASK_FIELDS = `${STORED.replaceAll('tasks.', '')},
   promotional_credits, now_seconds, phase_seconds, accepted_seconds`;
 
-/** The columns from which a client's view of a task is made. */
+/** The columns that a client's view of a task is made from. */
 export type PublicColumns = Pick<
   Task,
   | 'id'

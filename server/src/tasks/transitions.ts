@@ -219,7 +219,7 @@ export async function endTasks(
   );
 }
 
-/** {@link move} with its commit. Concurrent moves share a statement, unless they end a task. */
+/** {@link move}, committed. Concurrent moves share a statement, unless they end a task. */
 export async function moveNow(db: Database, task: Task, next: Move): Promise<Task> {
   if (next.to === 'completed' || next.to === 'failed') {
     return db.transaction((tx) => move(tx, task, next));

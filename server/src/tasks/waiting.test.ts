@@ -110,7 +110,7 @@ test('requests of the process that moves a task are told without a query', async
   assert.deepEqual(await read, { ...task, phase: 'completed' });
 });
 
-test('a read that waits ends when its time is over, its client has gone or all is stopped', async () => {
+test('a waiting read ends at its timeout, when its client has gone or when all is stopped', async () => {
   const waiting = createWaiting({ db, log: quiet });
   const { task } = await makeTask(fixture);
   const leaving = new AbortController();
@@ -124,7 +124,7 @@ test('a read that waits ends when its time is over, its client has gone or all i
   assert.equal(waiting.untilEnded({ ...READ, taskId: task.id }), undefined);
 });
 
-test('reads have a number of slots per key and per process, and free them', async () => {
+test('waiting reads have a limited number of slots per key and per process, and free them', async () => {
   const { task } = await makeTask(fixture);
   const enter = (keyId: string) => waiting.untilEnded({ ...READ, taskId: task.id, keyId });
   const taken = Array.from({ length: 4000 }, (_, i) => enter(`key_${Math.floor(i / 20)}`));

@@ -11,7 +11,7 @@ import {
   type Task,
 } from './task.ts';
 
-/** Poll interval for the tasks of waiting creates, and of waiting reads while these are few. */
+/** Poll interval for the tasks of waiting creates, and of waiting reads while only few wait. */
 const TICK_SECONDS = 0.03;
 /** With more waiting reads than this, their tasks are polled less often. */
 const FEW_READS = 100;
@@ -202,8 +202,8 @@ export async function awaitResponse(
 }
 
 /**
- * Its details leave out the credits of an unannounced task, which may have failed meanwhile, with
- * its refund, and released its Idempotency-Key.
+ * The details don't say that the credits of an unannounced task are held: it may have failed
+ * meanwhile, been refunded, and released its Idempotency-Key.
  */
 function unreadableTask(created: Task, cause: unknown): ApiError {
   if (created.announced_at !== null) return busy(created, 'held', { cause });

@@ -256,7 +256,7 @@ async function balancesOf(accountId: string): Promise<string[]> {
   return [promotional, paid].map(({ available, reserved }) => `${available}/${reserved}`);
 }
 
-test('a task of the website spends promotional credits first, one of the API none', async () => {
+test('a task of the website spends promotional credits first, an API task spends none', async () => {
   const accountId = await customer({ paid: 2 * PRICE.credits, promotional: 100 });
   const web = await webTask(accountId);
   assert.equal(web.promotional_credits, 100);

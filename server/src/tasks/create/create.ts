@@ -171,8 +171,8 @@ const MAX_ROUNDS = 5;
 
 /**
  * Creates the tasks of one account's requests, or returns those that their Idempotency-Keys are
- * bound to. It waits for locked keys and balances, hence one account only. If one of several fails,
- * all are rolled back and each is retried alone.
+ * bound to. It waits for locked keys and balances, hence one account only. If one of several
+ * requests fails, all are rolled back and each is retried alone.
  * @throws DatabaseUnavailable: the tasks may have been created
  */
 async function createAccountGroup(
@@ -201,8 +201,8 @@ function refusalOf({ log }: Pick<CreateDeps, 'log'>, error: unknown): ApiError {
 }
 
 /**
- * Without an outcome, the Idempotency-Key was bound already: finds its task, or retries if it was
- * released.
+ * Without an outcome, the Idempotency-Key was bound already: finds its task, or creates one if the
+ * key was released.
  */
 async function createdOrKnown(
   deps: CreateDeps,
@@ -254,7 +254,7 @@ async function createGroup(
   return tasks.map(({ id }) => outcomes.get(id));
 }
 
-/** Throws refusals with `wait`; unbinds the Idempotency-Keys of tasks that are not inserted. */
+/** With `wait`, throws a refusal. Unbinds the Idempotency-Keys of tasks that are not inserted. */
 async function insertReserved(
   tx: Transaction,
   deps: CreateDeps,

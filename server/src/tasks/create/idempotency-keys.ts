@@ -53,8 +53,8 @@ export async function replay(
 }
 
 // Binding a key holds its advisory lock until the transaction ends. Locks are taken in key order,
-// so that transactions with several keys can't deadlock. Rows of keys that other tasks have are not
-// locked: a transaction that releases one may hold the balance's lock.
+// so that transactions with several keys can't deadlock. Rows of bound keys are not locked: a
+// transaction that releases such a key may hold the balance's lock.
 const given = (lock: string) =>
   `with given as materialized (
      select account_id, surface, key, fingerprint, task_id
@@ -90,8 +90,8 @@ const BIND = {
 };
 
 /**
- * Binds the keys of new tasks. `wait` also binds released keys, and waits for transactions that are
- * binding any of them; `skip` leaves both out.
+ * Binds the keys of new tasks. `wait` also binds released keys, and waits while another transaction
+ * is binding one of the keys; `skip` leaves such keys unbound.
  * @returns the ids of the tasks whose keys were bound
  */
 export async function bindKeys(

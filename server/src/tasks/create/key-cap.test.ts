@@ -128,7 +128,7 @@ test('a cap that is set, lowered or removed counts from the next create on', asy
   assert.equal(await status(true), 'created', 'the admission was before the change');
 });
 
-test('a cap is of one API key; a refused create binds no Idempotency-Key and reserves no credits', async () => {
+test('a cap limits one API key; a refused create binds no Idempotency-Key and reserves no credits', async () => {
   const create = creating();
   const key = await keyWithCap(PRICE.credits);
   const other = { ...key, keyId: (await createKey(db, key)).keyId, hasCap: false };

@@ -12,7 +12,7 @@ export interface CredentialsDeps {
   signer: Pick<Signer, 'sign' | 'prepare'>;
   /** Whether the manifest has the hash of the prompt. */
   namesPrompt: boolean;
-  /** Whether it has the hashes of the task's files. */
+  /** Whether the manifest has the hashes of the task's files. */
   namesInputs: boolean;
   /** What the service is called. */
   generator?: () => string;
@@ -22,7 +22,7 @@ export interface CredentialsDeps {
 
 /** How long a failing signer is tried again. */
 const RETRY_SECONDS = 300;
-/** The same once half of the time is over for which the provider keeps the output. */
+/** The same in the second half of the time for which the provider keeps the output. */
 const LATE_RETRY_SECONDS = 30;
 
 /** Signing has failed for so long that the task waits for an operator. */
@@ -43,9 +43,8 @@ interface Deps {
 }
 
 /**
- * Signs a fetched output. One that can't be signed is stored as it is, and its task says so. The
- * same happens if signing keeps failing until half of the time is over for which the provider keeps
- * the output.
+ * Signs a fetched output. If that is impossible, or fails until half of the time is over for which
+ * the provider keeps the output, it is stored unsigned, and its task says so.
  * @throws a failure that may pass; NotSigned when it lasts
  */
 export async function addCredentials(
@@ -115,7 +114,7 @@ function originOf(
     version: VERSION,
     ...(generator && { generator: generator() }),
     promptHash: namesPrompt ? hash('sha256', prompt) : null,
-    // Files that were copied before this was switched on have no digest.
+    // Files that were copied before `namesInputs` was switched on have no digest.
     ...(namesInputs && {
       inputs: task.inputs.flatMap(({ role, mediaType, sha256 }) =>
         sha256 === undefined ? [] : { role, mediaType, sha256 },

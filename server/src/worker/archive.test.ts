@@ -67,7 +67,7 @@ test('a task that another worker completes fails no task that completes with it'
   await assert.rejects(others.storage.open(late), ObjectMissing, 'written after its deletion');
 });
 
-test('an output that can not be stored fails its step, after its poster has ended', async () => {
+test('an output that can not be stored fails its step, but only after its poster was stored', async () => {
   const deps = archiveDeps({ poster: Buffer.from('a poster') });
   const outputFailed = Promise.withResolvers<void>();
   let posterStored = false;
@@ -136,7 +136,7 @@ test('what a process stored in a bucket before it died is deleted by the next ru
   assert.equal(await bucket.sizeOf(left), undefined);
 });
 
-/** Adds these bytes to each video, or fails in each way that a signer does. */
+/** A signer that adds some bytes to each video, or fails in one of the ways that a signer can. */
 function signerWhich(does: 'signs' | 'refuses' | 'fails'): CredentialsDeps {
   return {
     namesPrompt: false,
@@ -263,7 +263,7 @@ test('a signer that fails is tried again, then the task waits, or is stored unsi
   assert.deepEqual(await storedOf(other), { phase: 'completed', bytes, credentials: mark });
 });
 
-test('bytes that an operator took down are not stored again, unless they repeat anyway', async () => {
+test('bytes that an operator took down are not stored again, except if the provider repeats its outputs', async () => {
   const bytes = Buffer.from('a banned video');
   const credentials = signerWhich('signs');
   const deps = archiveDeps({ bytes, credentials });

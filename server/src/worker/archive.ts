@@ -129,7 +129,7 @@ async function check(deps: ArchiveDeps, task: Task, filePath: string): Promise<M
     accountId: task.account_id,
     source: task.provider,
     hashSeconds: drawsPatterns ? null : HASH_SECONDS.stored, // patterns look the same
-    drawsPoster: deps.drawsPosters && task.surface !== TEST_SURFACE, // test videos too
+    drawsPoster: deps.drawsPosters && task.surface !== TEST_SURFACE, // test videos look the same
   };
   const measure = (asked: MeasureOptions) =>
     repeatsOutputs
@@ -192,7 +192,7 @@ async function completeAll(tx: Transaction, items: Completion[]): Promise<Task[]
   );
   await Promise.allSettled([moving, ending]);
   const completed = (await moving).filter((task) => task !== undefined);
-  // Checked first: a task that another worker has completed can't be captured again.
+  // If another worker has completed a task, `ending` fails too: the task can't be captured again.
   if (completed.length < items.length) throw notLeased(items);
   await ending;
   return completed;

@@ -80,7 +80,7 @@ test('each pool claims its own tasks', async () => {
   }
 });
 
-test('a claim leases as many tasks as it has slots, those first that have been due longest', async () => {
+test('a claim leases as many tasks as it has slots, longest due first', async () => {
   const ids = await makeTasks(5);
   assert.deepEqual(idsOf(await claims('submit', { slots: 2 })), ids.slice(0, 2).sort());
   assert.deepEqual(idsOf(await claims('submit', { slots: 0 })), []);

@@ -38,7 +38,7 @@ test('after the database’s clock is set back an hour, due work is done at once
   assert.equal(await repair(), 0, 'a jump is repaired once');
 });
 
-test('the lease of a dead worker ends as soon as it would have', async () => {
+test('after the clock is set back, the lease of a dead worker still ends within its usual time', async () => {
   await freezeClock(db, 20 * HOUR);
   await repair();
   const { task } = await makeTask(fixture);
@@ -85,7 +85,7 @@ function jobOf(provider: string, duration = 5, id = ''): JobOf & { id: string } 
   return { id, provider, request: request as JobOf['request'] };
 }
 
-test('what one process learns of a kind of jobs, another one knows', async () => {
+test('what one process learns about a kind of job, another process knows', async () => {
   const [one, other] = [openJobTimes(db), openJobTimes(db)];
   for (const seconds of [58, 60, 62]) one.observeEnd(jobOf('learned'), seconds);
   assert.equal(other.expectedTime(jobOf('learned')), undefined);
@@ -110,7 +110,7 @@ test('two jobs are too few, and new ones count more than old ones', async () => 
   assert.ok(mean > 28 && mean <= 30, `${mean} s`);
 });
 
-test('a job that was found after a pause may have ended at any time of it', async () => {
+test('a job that ended in a pause between two reads counts as ended in the middle', async () => {
   const times = openJobTimes(db);
   const observe = (id: string, seconds: number) =>
     times.observeEnd(jobOf('paused', 5, id), seconds);

@@ -48,7 +48,7 @@ export interface ClockJumpDeps {
 
 /**
  * Detects by a mark in the database that its clock was set back, even while no process ran.
- * Everything due far ahead becomes due at once: a step that runs too early changes nothing.
+ * Then all tasks become due at once: a step that runs too early changes nothing.
  * @returns by how many seconds the clock was set back; 0 if it was not
  */
 export async function repairClockJump(deps: ClockJumpDeps): Promise<number> {

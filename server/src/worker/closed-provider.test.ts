@@ -52,7 +52,7 @@ test('while its provider is closed a task waits without an attempt, announced or
   }
 });
 
-test('a task that waited for an outage as long as it may be retried fails with its refund', async () => {
+test('a task fails with its refund when an outage has lasted for `submitRetrySeconds`', async () => {
   await freezeClock(db, 0);
   const { task } = await makeSubmittingTask(fixture, { createWaitSeconds: 0 });
   assert.equal(await submitWhile(OUTAGE, task), 'postponed');
@@ -64,7 +64,7 @@ test('a task that waited for an outage as long as it may be retried fails with i
   await assertNoAttempt(task);
 });
 
-test('a pause by an operator does not count, however long it is', async () => {
+test('a pause by an operator does not count toward `submitRetrySeconds`', async () => {
   await freezeClock(db, 0);
   const { task } = await makeSubmittingTask(fixture, { createWaitSeconds: 0 });
   assert.equal(await submitWhile(OUTAGE, task), 'postponed');

@@ -167,7 +167,7 @@ test('a job that the provider refuses after it was accepted fails its task; whet
   }
 });
 
-test('what a provider reports that a job cost is recorded exactly, however the job ended', async () => {
+test('the cost that a provider reports is recorded exactly, however the job ended', async () => {
   const failure = { code: 'provider_failed', message: 'No.', billed: true } as const;
   const ends: [JobStatus, object][] = [
     [

@@ -30,7 +30,7 @@ export interface GenerateDeps {
   jobTimes?: Pick<JobTimes, 'expectedTime' | 'observeWorking' | 'observeEnd'>;
 }
 
-/** Added to limits of a job's time: the provider's clock may differ, and it may end a job late. */
+/** Added to the limit of a job's time: the provider may end a job late, or its clock may differ. */
 const LIMIT_GRACE_SECONDS = 60;
 const MAX_RECHECK_SECONDS = 6 * 3600;
 
@@ -58,7 +58,7 @@ export async function generate(deps: GenerateDeps, task: Task): Promise<StepResu
   return retried ?? moveOn(deps, task, await nextMove(deps, task, { status, jobId }));
 }
 
-/** If its route says so, a job that failed unbilled and by the provider's fault is tried again. */
+/** If the route says so, the task of a job that failed unbilled by the provider's fault goes on. */
 async function tryElsewhere(
   { db, routing }: GenerateDeps,
   task: Task,
@@ -80,7 +80,7 @@ export async function recheck(deps: GenerateDeps, task: Task): Promise<StepResul
   }
   const move = await nextMove(deps, task, { status, jobId });
   if (move.to === 'held') {
-    // Within one hold the pause grows too: to a sixtieth of the time that it has lasted.
+    // Within one hold the pause grows too, to a sixtieth of the time since the hold began.
     const seconds = Math.max(recheckDelaySeconds(deps, task), task.phase_seconds / 60);
     return postpone(deps.db, task, { seconds: Math.min(seconds, MAX_RECHECK_SECONDS) });
   }
@@ -159,8 +159,8 @@ async function moveOn(deps: GenerateDeps, task: Task, move: Move): Promise<StepR
 }
 
 /**
- * A cancelled job ends its task. So does a failed one whose cancel was requested: the provider may
- * have accepted the cancel, without its response having been recorded.
+ * The task of a cancelled job fails as cancelled. So does the task of a failed job whose cancel was
+ * requested: the provider may have accepted the cancel, and its response was not recorded.
  */
 async function nextMove(
   { db }: GenerateDeps,

@@ -46,7 +46,7 @@ class MediaRefused extends Error {
   }
 }
 
-/** Thrown when files of a task are refused: it fails with this public message and details. */
+/** Thrown when files are refused: the task fails with this public message and these details. */
 class InputsRefused extends Error {
   readonly details: Record<string, unknown>;
 
@@ -149,7 +149,7 @@ function copyInput(deps: IngestDeps, copy: Copy): Promise<TaskInput> {
   });
 }
 
-/** @returns the digest, if it is asked for */
+/** @returns the file's digest, if Content Credentials name inputs */
 async function fetchTo(
   filePath: string,
   deps: IngestDeps,

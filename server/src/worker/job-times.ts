@@ -19,7 +19,7 @@ export type JobOf = Pick<Task, 'provider' | 'request'>;
 interface WorkingRead {
   /** Since the acceptance. */
   seconds: number;
-  /** Until the next read: the job ends at some moment in it. */
+  /** The pause until the next read; the job may end at any moment in it. */
   pauseSeconds: number;
 }
 

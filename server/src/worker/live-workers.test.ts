@@ -18,7 +18,7 @@ function rulesAt(clock: { seconds: number }) {
   return createClaimRules({ providers: OWN, ingestSlots: 32, monotonic });
 }
 
-test('tasks of a provider that no worker has for a minute are claimed, before their submit only', () => {
+test('tasks whose provider has had no worker for a minute are claimed, but only before their submit', () => {
   const clock = { seconds: 1000 };
   const rules = rulesAt(clock);
   const report = (unservedProviders: string[]) =>

@@ -70,7 +70,7 @@ export const reportGone = command<[workerId: string]>(
 
 export interface Fleet {
   ingestSlots: number;
-  /** Providers of tasks not yet submitted that no running worker has. */
+  /** Providers that no running worker has, of tasks not yet submitted. */
   unservedProviders: string[];
 }
 
@@ -83,8 +83,8 @@ export async function reportAlive(
 }
 
 /**
- * A provider is unserved once no running worker has had it for this long. Until then, a worker that
- * has it may still be starting.
+ * A provider is unserved once it has been without a running worker for this long. Until then, a
+ * worker that has it may still be starting.
  */
 const UNSERVED_AFTER_SECONDS = 60;
 

@@ -114,7 +114,7 @@ test('a task that a connection certainly did not accept goes to the next one, in
   assert.deepEqual(moves, ['a b', 'b c', 'c d', 'd e']);
 });
 
-test('an uncertain submit and a refusal of the request move nowhere', async () => {
+test('after an uncertain submit or a refusal of the request, no other connection gets the task', async () => {
   const held = await makeSubmittingTask(fixture, { providerName: 'a' });
   const uncertain = await submitAlong(held.task, { a: BUSY, b: UNKNOWN, c: 'accepted' });
   assert.ok(uncertain.last !== 'postponed');
@@ -167,7 +167,7 @@ test('a pause at the end of a round counts toward the retry time unless all conn
     assert.equal((await readTask(db, task.id)).phase, end, JSON.stringify(replies));
     const count = `select count(*)::int as n from task_history where task_id = $1 and cause ? 'next'`;
     const [moves] = await sql<{ n: number }>(db, count, [task.id]);
-    assert.equal(moves?.n, replies.a === BUSY ? 2 : 1, 'a closure is told once');
+    assert.equal(moves?.n, replies.a === BUSY ? 2 : 1, 'a closed connection is recorded once');
   }
 });
 
@@ -213,7 +213,7 @@ async function shut(name: string, seconds: number | 'paused'): Promise<void> {
   }
 }
 
-test('after a round without success, the time until the first of its connections may be tried counts', async () => {
+test('after a round without success, the error says when the first connection may be tried again', async () => {
   const rounds = [
     { shuts: { a: 20, b: 300 }, replies: { a: BUSY, b: 'closed' }, soonest: 20 },
     { shuts: { a: 300, b: 20 }, replies: { a: BUSY, b: BUSY }, soonest: 20 },

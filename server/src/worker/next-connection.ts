@@ -4,8 +4,8 @@ import type { NextConnection } from '../tasks/not-accepted.ts';
 import type { Task } from '../tasks/task.ts';
 
 /**
- * Where the task goes if its connection does not accept it, or its job failed there; never for a
- * task of a test key.
+ * The connection that gets the task if the current one does not accept it, or its job failed there.
+ * A task of a test key goes to no other connection.
  */
 export function nextConnection(
   routing: Pick<Routing, 'next'>,

@@ -59,9 +59,9 @@ function retryDelaySeconds(internalFailures: number): number {
 }
 
 /**
- * Before the phase `submitting` it is certain that no provider accepted the task: a client that
- * waits gets its response at once. From then on a task is only postponed: neither a failed poll nor
- * an internal failure may fail it.
+ * Before the phase `submitting`, no provider can have accepted the task. So it may fail, and a
+ * waiting client gets its response at once. From then on a task is only postponed: neither a failed
+ * poll nor an internal failure may fail it.
  */
 function handleFailure(deps: StepDeps, task: Task, error: unknown): Promise<StepResult> {
   if (task.phase === 'reserved' || task.phase === 'ingesting') {
@@ -75,7 +75,7 @@ function handleFailure(deps: StepDeps, task: Task, error: unknown): Promise<Step
   });
 }
 
-/** @throws Error when it is not configured in this process */
+/** @throws Error when this process does not have the task's provider */
 export function providerFor(
   providers: ReadonlyMap<string, HostedProvider>,
   task: Task,

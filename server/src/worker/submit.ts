@@ -81,7 +81,7 @@ async function submitNow(
 }
 
 /**
- * @returns whether time is left by both clocks: the monotonic one stops while the machine is
+ * @returns says whether time is left by both clocks: the monotonic one stops while the machine is
  *   suspended, and the wall clock may be set back
  */
 function startTimeLimit(
@@ -162,8 +162,8 @@ async function whenReachable<T>(deps: SubmitStepDeps, work: () => Promise<T>): P
 }
 
 /**
- * The task has moved on: the outcome is evidence only. An accepted job that is not the task's is an
- * orphan.
+ * Records an outcome as evidence only, since the task has moved on. An accepted job that is not the
+ * task's becomes an orphan job.
  */
 async function recordLateOutcome(
   deps: SubmitStepDeps,

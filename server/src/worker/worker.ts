@@ -58,7 +58,7 @@ export function createWorker(deps: WorkerDeps) {
     ingestSlots: SLOTS.ingest,
     monotonic: () => performance.now(),
   });
-  /** The leases to renew: by task, their numbers. */
+  /** The numbers of the leases to renew, by task. */
   const leases = new Map<string, number>();
   /** Aborts when no more tasks are claimed. */
   const stopping = new AbortController();
@@ -158,7 +158,7 @@ function startSweeping(
   const sweepNow = startInterval(SWEEP_SECONDS, { log, name: 'sweep', signal }, sweep);
 }
 
-/** A poll far from its turn would only occupy a slot while it waits. */
+/** Polls that are far from their turn are not claimed: they would only occupy slots. */
 async function limitToTurns({ providers }: WorkerDeps, limits: Map<string, number>): Promise<void> {
   for (const [provider, slots] of limits) {
     const turns = await providers.get(provider)?.nearReads?.();

@@ -49,7 +49,7 @@ export interface PricingDeps extends ArrivalDeps, CatalogDeps {
 /**
  * Checks what the schema can't express, and prices the request. Reserves nothing.
  * @returns the price, the request with upload URLs replaced by ids, and the connections that can
- *   make it, the first to try first
+ *   make it, in the order in which to try them
  * @throws ApiError `invalid_request` that names the field
  */
 export async function priceRequest(
@@ -67,7 +67,7 @@ export async function priceRequest(
 }
 
 /**
- * The connections that can make a request, the first to try first.
+ * The connections that can make a request, in the order in which to try them.
  * @throws ApiError `invalid_request` if none can
  */
 function connectionsFor(
@@ -130,8 +130,8 @@ async function store(
 }
 
 /**
- * The hook before a body is checked, and the handler after that, in the order of C7. The
- * fingerprint covers the body as sent, before defaults are filled in.
+ * Makes a route's hook, which runs before the body is checked, and its handler: in the order of C7.
+ * The fingerprint covers the body as sent, before defaults are filled in.
  */
 export function createFlow(deps: CreateFlowDeps, surface: CreateSurface) {
   const { db, log } = deps;

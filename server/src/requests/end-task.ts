@@ -27,7 +27,7 @@ export async function cancelForOwner(
     if (!(error instanceof NotCancellable)) throw error;
     const isHeld = error.obstacle === 'held';
     const message = isHeld
-      ? 'It is not known whether the provider makes this video. The task is held until it is.'
+      ? 'It is not known yet whether the provider makes this video. The task is held until then.'
       : 'This task has ended. There is nothing to cancel.';
     const [now = task] = await readTasks(db, [task.id]);
     const shown = videoTask(publicColumns(now), links);

@@ -147,9 +147,9 @@ interface Consequence {
   code: ApiError['code'];
   /** Which errors of this code; undefined: all others. */
   when?: 'task_id' | 'not_taken' | 'account_paused' | 'refunded' | undefined;
-  /** `reserved` also if it is unknown whether they were. */
+  /** `reserved` also if it is unknown whether the credits were reserved. */
   charged: 'no' | 'reserved' | 'refunded';
-  /** The Idempotency-Key for a retry with the same body. `never`: it can't succeed. */
+  /** The Idempotency-Key for a retry with the same body. `never`: this body can't succeed. */
   retry: 'same_key' | 'new_key' | 'never';
 }
 

@@ -207,8 +207,8 @@ export interface MinRate {
 }
 
 /**
- * Streams a body, failing if it arrives too slowly. Unlike with the body itself, a reader that
- * stops early does not close the connection: the client gets its response.
+ * Streams a body, failing if it arrives too slowly. A reader that stops early does not close the
+ * connection, as it would with the body itself: the client gets its response.
  * @param onArrived called with the size of each chunk
  * @throws ApiError `invalid_request` with the reason `too_slow`, in the stream
  */
@@ -233,12 +233,12 @@ export function uploadBody(
     arrived += length;
     onArrived(length);
   });
-  // Needed when the route's time limit destroyed the body: it then emits only `close`.
+  // A body that the route's time limit destroys emits only `close`, and `pipe` does not notice it.
   finished(body, (error) => {
     stop();
     if (error) passed.destroy(error);
   });
-  // Reported to the reader; without this listener an unread body would crash the process.
+  // The reader gets the error; without this listener, an unread body would crash the process.
   passed.on('error', () => {});
   // Added after `pipe`, whose own listener pauses the body when `passed` closes.
   return body.pipe(passed).once('close', () => {

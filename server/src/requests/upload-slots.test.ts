@@ -7,7 +7,7 @@ import { openUploadSlots, type UploadRequester } from './upload-slots.ts';
 
 let clock = 0;
 
-/** Uploads that begin now, and bring so many bytes. Each is listed when it has ended early. */
+/** Begins uploads of which `arrived` bytes have come; `ended` names those that lost their slot. */
 function openSlots() {
   clock = 0;
   const slots = openUploadSlots({ seconds: () => clock });

@@ -3,8 +3,8 @@ import { ApiError } from '../kernel/errors.ts';
 
 /**
  * How many uploads one process receives at a time, in all and per holder. The last `forFirst` free
- * slots are for holders without an upload under way, and of these the last `forPaying` for accounts
- * that have paid.
+ * slots are for holders without an upload under way; of these slots, the last `forPaying` are for
+ * accounts that have paid.
  */
 const UPLOADS_AT_ONCE = { all: 10, perHolder: 3, forFirst: 6, forPaying: 2 };
 

@@ -16,7 +16,7 @@ import {
 /** Credits per second by output resolution; a resolution that is missing is not offered. */
 export type Rates = Partial<Record<Resolution, number>>;
 
-/** The credits per second of a model's output, and with reference videos. */
+/** A model's credits per second, without and with reference videos. */
 export interface ModelRates {
   standard: Rates;
   /** Empty if the model takes no reference videos; otherwise the resolutions of `standard`. */
@@ -38,7 +38,7 @@ export interface CatalogModel {
   durations: readonly number[];
   /** `adaptive` only if it has all others: the files of a request decide which one is made. */
   aspectRatios: readonly RequestRatio[];
-  /** Whether it makes sound, and takes a seed. Customers read it; no request is refused for it. */
+  /** Whether it makes sound, and takes a seed: shown to customers, but checked in no request. */
   audio: boolean;
   seed: boolean;
   /** `hidden` models are in no list but can be named. `retired` ones take no new tasks. */

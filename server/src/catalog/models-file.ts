@@ -62,7 +62,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error); // may quote lines
+    const message = error instanceof Error ? error.message : String(error); // may have line breaks
     throw new UsageError(`not JSON: ${message.replaceAll(/\s+/g, ' ')}`);
   }
 }

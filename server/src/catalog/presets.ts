@@ -4,7 +4,7 @@ import type { GenerationBody } from './request.ts';
 
 export interface Preset {
   name: string;
-  /** Without what was not filled in. */
+  /** Only the fields that were filled in. */
   request: Partial<GenerationBody>;
 }
 

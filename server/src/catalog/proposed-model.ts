@@ -33,7 +33,7 @@ export interface ProposedModel {
   dropped: Dropped;
 }
 
-/** Reduces a provider's model to what the contract allows. @returns the reason if none is left */
+/** Reduces a provider's model to what the contract allows. @returns why, if nothing is left */
 export function proposeModel(vendor: VendorModel, name: string): ProposedModel | string {
   const dropped: Dropped = {};
   const { title, modes, sound, seed } = vendor;
@@ -51,7 +51,7 @@ export function proposeModel(vendor: VendorModel, name: string): ProposedModel |
 
 /**
  * Names for the models of a list: the last part of each id, or the whole id if another model of the
- * list or one of `reserved` has that name. undefined: the id can't become a name.
+ * list or one of `reserved` has that name. An id that can't become a name gets undefined.
  */
 export function proposedNames(
   ids: readonly string[],

@@ -137,7 +137,7 @@ test('the inputs of a request come in the order of its fields, videos with their
   assert.deepEqual(inputsOf(PLAIN), []);
 });
 
-test('an address under the service’s own uploads names an upload, unless it hides something', () => {
+test('an address under the service’s own uploads names an upload, unless it has credentials or another scheme', () => {
   const own = 'https://video.example.com/uploads';
   const stored = (url: string) => storedUrl(url, 'https://video.example.com');
   assert.equal(stored(`${own}/obj_1`), 'upload:obj_1');

@@ -155,7 +155,7 @@ test('conditions and canaries hold in a route by price', () => {
   assert.deepEqual(reasons(0.05), ['canary: 10 % at cheap', 'price: 4 USD at dear']);
 });
 
-test('one task in 50 begins at another connection than the fastest, each as often', () => {
+test('one task in 50 begins at a connection that is not the fastest, each equally often', () => {
   const steps = LISTED.slice(0, 3).map((step) => ({ ...step, reason: `time: ${step.connection}` }));
   const explored = (...draws: number[]) =>
     reasonsOf(explore(steps, () => draws.shift() ?? assert.fail('one draw too many')));

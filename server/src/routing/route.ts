@@ -8,7 +8,7 @@ export interface RouteStep {
   model_id?: string;
   /** For a route that chooses by weights; 1 if left out. */
   weight?: number;
-  /** A canary: this percentage of tasks begins here, at random. It gets others as a last resort. */
+  /** A canary: this percentage of tasks begins here, at random; all, if no other step can serve. */
   share?: number;
   modes?: Mode[];
   resolutions?: Resolution[];
@@ -27,7 +27,7 @@ export interface Route {
   steps: RouteStep[];
 }
 
-/** A step, and why it comes when it does, unless the route alone says so. */
+/** A step, and why it has this place in the order, unless the route alone decides it. */
 export interface Chosen extends RouteStep {
   reason?: string;
 }
@@ -36,9 +36,9 @@ export interface Chosen extends RouteStep {
 interface ChoiceDeps {
   /** Whether the connection exists and its adapter can make the video. */
   canServe(step: RouteStep): boolean;
-  /** undefined: it has no terms. */
+  /** undefined if the step has no terms. */
   costOf(step: RouteStep): { amount: number; currency: string } | undefined;
-  /** How long its jobs took of late; undefined: it had none. */
+  /** How long the step's jobs took of late; undefined if it had none. */
   secondsOf(step: RouteStep): number | undefined;
   /** 0 (included) to 1, as Math.random. */
   random(): number;
@@ -86,7 +86,7 @@ function rankByTime(steps: RouteStep[], { secondsOf }: ChoiceDeps): Chosen[] {
   });
 }
 
-/** The lowest figure first. Steps without one are last, and steps with the same stay as listed. */
+/** The lowest figure first. Steps without a figure are last; equal ones stay as listed. */
 function rank(
   choice: Route['choice'],
   steps: RouteStep[],
@@ -100,7 +100,7 @@ function rank(
     });
 }
 
-/** How many tasks of a route by time begin elsewhere, so that a slow connection can recover. */
+/** In a route by time, the share of tasks that begin elsewhere, so that a slow one can recover. */
 const EXPLORED_SHARE = 1 / 50;
 
 /** Sometimes puts another step before the first one, unless that is a canary. */

@@ -29,7 +29,7 @@ export interface RecentTime {
   seconds: number;
 }
 
-/** What terms and times are known for: a model at a connection, by resolution. */
+/** A model at a connection in one resolution: terms and times are known for each. */
 type Offer = Omit<RecentTime, 'seconds'>;
 
 const textOf = ({ connection, model, resolution }: Offer) =>
@@ -100,13 +100,13 @@ export function createRouting(deps: {
       startInterval(FOLLOW_SECONDS, { name: 'following routes', log, signal }, refresh);
       startInterval(LEARN_SECONDS, { name: 'learning times of jobs', log, signal }, learn);
     },
-    /** The connections that can make the video, the first to try first. */
+    /** The connections that can make the video, in the order in which to try them. */
     connectionsFor(request: GenerationRequest): Chosen[] {
       const route = routeOf(request.model);
       const chosen = stepsFor(route, request, choiceDeps(request));
       return route.choice === 'time' ? explore(chosen, random) : chosen;
     },
-    /** The same in the order of the steps: nothing is drawn, and canaries are a last resort. */
+    /** Their names in the order of the steps, without draws; a canary only if no other step can. */
     usualConnectionsFor(request: GenerationRequest): string[] {
       const inOrder: Route = { ...routeOf(request.model), choice: 'order' };
       const noCanary = { ...choiceDeps(request), random: () => 1 };

@@ -12,7 +12,7 @@ export interface Terms {
   resolution: string;
   per: (typeof TERMS_UNITS)[number];
   price: string;
-  /** The price with reference videos, for their seconds too. null: `price`, for the output alone. */
+  /** The price with reference videos, also of their seconds. null: `price`, of the output alone. */
   reference_price: string | null;
   currency: string;
   from: Date;
@@ -37,7 +37,7 @@ export const currentTerms = query<[], Terms>(
 
 /**
  * What a request is expected to cost, rounded: `costs list` computes it exactly, from what the job
- * did. undefined: the compute time is not known in advance.
+ * did. @returns undefined for terms by compute time, which is not known in advance
  */
 export function costBy(
   { per, price, reference_price: referencePrice, currency }: Terms,

@@ -42,7 +42,7 @@ async function refuse(count: number, accountId = customer.accountId): Promise<st
   return Promise.all(ids);
 }
 
-/** @returns to which accounts mails were written */
+/** @returns the accounts that got a mail */
 async function pauseAccounts(refusalLimit = LIMIT): Promise<string[]> {
   await pauseRefusedAccounts({
     db,

@@ -22,7 +22,7 @@ const IS_PAUSED = `(p.paused_until > clock_now() and ${isPossible('p.paused_unti
 
 /** How long the caller of a create is paused; read by the admission. */
 export interface CallerPause {
-  /** null: it is not. */
+  /** Null if the account is not paused. */
   account_paused_seconds: number | null;
 }
 
@@ -104,7 +104,7 @@ export const endAccountPause = whether<[accountId: string], Transaction>(
    where account_id = $1 and ${IS_PAUSED} returning account_id`,
 );
 
-/** Until when an account is paused; null: it is not. */
+/** Until when an account is paused; null if it is not paused. */
 export const accountPausedUntil = queryValue<[accountId: string], Date | null>(
   'account_paused_until',
   `select p.paused_until from account_pauses p where account_id = $1 and ${IS_PAUSED}`,

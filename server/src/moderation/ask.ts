@@ -35,7 +35,7 @@ export interface ModerationService {
    */
   kind: 'webhook' | 'moderations';
   url: string;
-  /** Signs the POST, or is the API key. */
+  /** The secret that signs the POST, or the API key of `/v1/moderations`. */
   secret: string | undefined;
   /** Sent to `/v1/moderations`; undefined: the service's default. */
   model: string | undefined;

@@ -173,7 +173,7 @@ test('an allowed task is submitted; a denied one fails with its refund, and no p
   }
 });
 
-test('a denial counts whatever is beside it', async () => {
+test('a denial counts although its reason or its categories are malformed', async () => {
   for (const [kind, answer] of [
     ['webhook', { verdict: 'deny', reason: ['violence'] }],
     ['moderations', { results: [{ flagged: true, categories: null }] }],

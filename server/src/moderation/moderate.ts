@@ -40,7 +40,7 @@ export interface ModerationDeps {
   submitRetrySeconds: number;
 }
 
-/** The moderation's name among closed providers. No connection can have it. */
+/** The circuit breaker's name for the moderating service. No connection can have this name. */
 const MODERATION = 'moderation_service';
 
 const ASKS = { webhook: askWebhook, moderations: askModerations };
@@ -142,7 +142,7 @@ async function askOnce(deps: ModerationDeps, ask: Ask, task: Task): Promise<Judg
   }
 }
 
-/** Other errors, such as of the database, are thrown: they don't count against the service. */
+/** Throws errors that are not the service's, such as the database's: they can't close it. */
 async function answerTo(
   { breaker, log }: ModerationDeps,
   ask: Ask,
@@ -160,7 +160,7 @@ async function answerTo(
     if (!(error instanceof NoVerdict || error instanceof OutboundError)) throw error;
     const { message: cause } = error;
     log.warn({ task, cause }, 'a task could not be moderated');
-    // Otherwise one customer could close the service for all with requests that it can't read.
+    // A refused question counts as a success, or one customer could close the service for all.
     const responds = error instanceof NoVerdict && error.refusesQuestion;
     await observe(responds ? success : { kind: 'not_sent', cause });
     return { by: 'outage', seconds: RETRY_SECONDS };

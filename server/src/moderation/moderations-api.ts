@@ -14,7 +14,7 @@ const ResultsSchema = Type.Object({
 
 /**
  * Asks a service with the API of `/v1/moderations`, once for the prompt and once for each picture:
- * some take one picture per request. What is flagged is denied. It can't look at videos.
+ * some take one picture per request. What is flagged is denied. The API takes no videos.
  * Source: OpenAI's API reference, "Create moderation".
  */
 export function askModerations(deps: AskDeps): Ask {

@@ -9,7 +9,7 @@ import {
 import { storable } from '../database/json-text.ts';
 import { tasksOf } from '../tasks/task-sql.ts';
 
-/** What a check of a request says. A reason is for operators. */
+/** What a check says about a request. Operators see the reason. */
 export type Judgement =
   | { verdict: 'allow' }
   | { verdict: 'deny' | 'review'; reason: string | null };
@@ -17,7 +17,7 @@ export type Judgement =
 /** What was decided about a task before its submit. */
 export interface Verdict {
   verdict: Judgement['verdict'];
-  /** `failure`: the service could not be asked, and tasks go on then. */
+  /** `failure`: the service could not be asked, and the operator lets tasks go on then. */
   source: 'words' | 'service' | 'operator' | 'failure';
   reason: string | null;
 }

@@ -40,7 +40,7 @@ function normalize(text: string): string {
 /**
  * Parses lines such as `deny two words` or `review word*`; `#` begins a comment. There is no other
  * syntax, so no pattern is slow.
- * @throws UsageError, one line that names the first wrong one
+ * @throws UsageError, a message of one line that names the first wrong line
  */
 export function parseWordList(file: string): WordList {
   const patterns = file.split(/\r?\n/).flatMap((text, i) => parseLine(text.trim(), i + 1) ?? []);
@@ -103,7 +103,7 @@ function occursAt({ words: pattern }: Pattern, words: string[], start: number): 
   return pattern.every((word, i) => fits(word, words[start + i]));
 }
 
-/** Whether a word has the parts in their order: the leftmost place of each is enough. */
+/** Whether a word has the parts in their order; trying the leftmost place of each is enough. */
 function fits({ first, middle, last }: WordPattern, word: string | undefined): boolean {
   if (word === undefined) return false;
   if (last === undefined) return word === first;

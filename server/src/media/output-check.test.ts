@@ -50,7 +50,7 @@ async function made(options: TestVideo): Promise<Buffer> {
 const INDEX_FIRST = { formatOptions: { movflags: '+faststart' } };
 const ONE_KEYFRAME = { maxBFrames: 3, fps: 10, codecOptions: { g: '250' } };
 
-/** With the exact duration in seconds, and the number of frames. */
+/** Videos, with their exact duration in seconds and their number of frames. */
 const FILES: [string, TestVideo, seconds?: number, frames?: number][] = [
   ['H.264, mp4', {}],
   ['VP9, WebM', { format: 'webm', codec: 'vp9' }],
@@ -155,7 +155,7 @@ for (const [name, options] of FILES.slice(0, 12)) {
   longTest(`what each way finds of holes, noise and flipped bits: ${name}`, async (t) => {
     const found = await refusals(options);
     t.diagnostic(`${name}: ${JSON.stringify(found)}`);
-    // With keyframes a hole is at least in doubt. So it finds no fewer than all frames do.
+    // Keyframes leave every hole in doubt, so they refuse no fewer files than all frames do.
     const [inAll = 0, inKeyframes = 0] = found.hole ?? [];
     assert.ok(inKeyframes >= inAll, JSON.stringify(found));
   });

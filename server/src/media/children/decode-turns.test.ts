@@ -45,7 +45,7 @@ test('a file of another account is decoded next, whatever one account queues', a
   assert.deepEqual(log, ['a1', 'a2', 'b1']);
 });
 
-test('a long decode makes place for a short one and goes on', async (t) => {
+test('a long decode frees its slot for a short one and goes on', async (t) => {
   const { start, end, pass, log, decoded } = rig(t, 1);
   await start('a1', 'b1');
   assert.deepEqual(log, ['a1']);
@@ -55,10 +55,10 @@ test('a long decode makes place for a short one and goes on', async (t) => {
   assert.ok(decoded.includes('a1'));
 });
 
-test('a long decode without a place is interrupted for another account, and runs again', async (t) => {
+test('a long decode without a slot is interrupted for another account, and runs again', async (t) => {
   const { start, end, pass, log, decoded } = rig(t, 1);
   await start('a1');
-  await pass(1); // a1 has the only place for long decodes now
+  await pass(1); // a1 has the only slot for long decodes now
   await start('a2', 'b1');
   await pass(1);
   assert.deepEqual(log, ['a1', 'a2', 'b1']);
@@ -68,7 +68,7 @@ test('a long decode without a place is interrupted for another account, and runs
   assert.ok(decoded.includes('a2'));
 });
 
-test('a long decode without a place goes on while no other account waits', async (t) => {
+test('a long decode without a slot goes on while no other account waits', async (t) => {
   const { start, end, pass, log, decoded } = rig(t, 1);
   await start('a1');
   await pass(1);
@@ -80,7 +80,7 @@ test('a long decode without a place goes on while no other account waits', async
   assert.deepEqual(log, ['a1', 'a2', 'a3']);
 });
 
-test('one account never has all places for long decodes', async (t) => {
+test('one account never has all slots for long decodes', async (t) => {
   const { start, end, pass, log, decoded } = rig(t, 2);
   await start('a1', 'a2');
   await pass(1);
@@ -88,7 +88,7 @@ test('one account never has all places for long decodes', async (t) => {
   await pass(1);
   assert.deepEqual(log, ['a1', 'a2', 'b1', 'c1', 'c2'], 'a2 was interrupted');
   await end('b1');
-  assert.ok(decoded.includes('b1'), 'b1 had the second place for long decodes');
+  assert.ok(decoded.includes('b1'), 'b1 had the second slot for long decodes');
 });
 
 test('an abort ends a decode that waits for its second run', async (t) => {

@@ -75,7 +75,7 @@ test('one child is started for a source of which files are expected, and takes t
   assert.equal(decode.started(), 1);
   await decode.close();
   assert.throws(() => process.kill(first, 0), { code: 'ESRCH' });
-  assert.notEqual(await decode('one'), await decode('one'), 'after it, no child waits');
+  assert.notEqual(await decode('one'), await decode('one'), 'after `close`, no child is kept');
 });
 
 test('a child that has refused a file decodes no other one', async () => {

@@ -24,8 +24,8 @@ const MAX_IDLE = 2;
 interface SourceFile {
   path: string;
   /**
-   * Who made the file. Files of different sources never share a child: one that takes over its
-   * child can only falsify measurements of the same source. undefined: the child is not reused.
+   * Who made the file. Files of different sources never share a child: a file that takes over its
+   * child can only falsify measurements of its own source. undefined: the child is not reused.
    */
   source: string | undefined;
 }

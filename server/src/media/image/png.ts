@@ -96,7 +96,7 @@ function isSound({ bytes }: Chunk): boolean {
   return crc32(bytes.subarray(4, -4)) === bytes.readUInt32BE(bytes.length - 4);
 }
 
-/** Whether a PNG has the palette it needs, and data for each row. FFmpeg accepts it without. */
+/** Whether a PNG has the palette it needs, and data for each row. FFmpeg accepts PNGs without. */
 export async function pngIsWhole({ pixels, width, height }: ImageLayout): Promise<boolean> {
   const chunks = chunksOf(pixels) ?? [];
   const header = chunks[0]?.data;

@@ -42,8 +42,8 @@ interface DecodedVideo {
 
 /**
  * Decodes all frames of a video or its keyframes; every packet is read either way. An edit list
- * defines what is shown; other durations in headers are ignored. A single packet or frame that
- * can't be decoded refuses the file.
+ * defines what is shown; other durations in headers are ignored. The file is refused for a single
+ * packet or frame that can't be decoded.
  * @throws RefusedMedia; with keyframes only, also for a file that only a full decode can judge
  * @throws StoppedDecode at the first frame that breaks a rule
  */

@@ -1,5 +1,5 @@
 /**
- * The interval between hashed frames. A stored output has one a second, since often only its
+ * The seconds between hashed frames. A stored output has one hash a second, since often only its
  * keyframes are decoded; a video to compare with it has four.
  */
 export const HASH_SECONDS = { stored: 1, compared: 0.25 };

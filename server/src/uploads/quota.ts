@@ -16,7 +16,7 @@ const MEGABYTE = 2 ** 20;
  */
 export const QUOTA_BYTES = { unpaid: 100 * MEGABYTE, paid: 1024 * MEGABYTE };
 
-/** One mailbox may have many accounts. */
+/** The account that uploads, and its mailbox, which may have many accounts. */
 export interface Uploader {
   accountId: string;
   mailbox: string;

@@ -260,7 +260,7 @@ export const eraseOf = command<[accountId: string], Transaction>(
   'delete from uploads where account_id = $1',
 );
 
-/** How long a deleted upload's rows are kept, because a store may write the file late. */
+/** How long a deleted upload's rows are kept: its file may still be written late. */
 const FORGET_DAYS = 30;
 const BATCH = 1000;
 

@@ -39,8 +39,8 @@ export type Child = ReturnType<typeof startChild>;
 
 /**
  * Starts a script in a process without our environment variables, except the compile cache, so that
- * untrusted bytes never share a process with secrets. It ends with its parent, even if that is
- * killed: its standard input closes. A process group of its own keeps a Ctrl-C from ending it.
+ * untrusted bytes never share a process with secrets. When its parent ends or is killed, its
+ * standard input closes, and it ends. A process group of its own keeps a Ctrl-C from ending it.
  */
 export function startChild({ script, nodeFlags = [] }: ChildProgram) {
   const child = spawn(process.execPath, [...nodeFlags, fileURLToPath(script)], {
@@ -55,7 +55,7 @@ export function startChild({ script, nodeFlags = [] }: ChildProgram) {
   const exchange = openExchange(child);
   return {
     /**
-     * Gives it work. After any outcome but `completed`, the child can't be used again.
+     * Gives the child work. After any outcome but `completed`, it can't be used again.
      * @throws when the child could not be started (a failure of the service, not of the input)
      */
     async run(work: ChildWork): Promise<ChildOutcome> {
@@ -116,7 +116,7 @@ function watchLimits(child: ChildProcess, { timeoutSeconds, memoryBytes, signal 
 
 /**
  * Returns a function that sends an input and reads the line that answers it. How the child exits
- * after its last line does not matter; one that writes unasked has crashed.
+ * after its last line does not matter; a child that writes unasked counts as crashed.
  */
 function openExchange(child: ChildProcessWithoutNullStreams) {
   let text = '';

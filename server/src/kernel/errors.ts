@@ -113,7 +113,7 @@ export class Refusal extends UsageError {
   /**
    * @param field such as `expires_at`
    * @param bound continues the sentence after the field's name, such as `must be in the future`.
-   *   Other fields are in braces
+   *   Names of other fields are in braces
    */
   constructor(field: string, value: unknown, bound: string) {
     super(wordingOf(field, bound, (name) => name.replaceAll('_', ' ')));

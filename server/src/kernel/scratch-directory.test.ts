@@ -30,7 +30,7 @@ test('each piece of work has a new, empty, private folder that is removed afterw
   for (const folder of folders) await assert.rejects(stat(folder), { code: 'ENOENT' });
 });
 
-test('of new files those are removed afterwards that were not moved away', async () => {
+test('new files are removed afterwards, unless they were moved away', async () => {
   await using home = await temporaryFolder();
   const scratch = openScratchDirectory(path.join(home.path, 'scratch'));
   const moved = path.join(home.path, 'moved');
@@ -92,7 +92,7 @@ test('a large stream is written in the order of its parts, and does not fill the
   assert.ok(mostBytes < 24 * 2 ** 20, `${mostBytes} bytes were kept`);
 });
 
-test('a stream that fails is no file that stays open', async () => {
+test('a stream that fails leaves no file open', async () => {
   await using home = await temporaryFolder();
   async function* failing() {
     yield Buffer.from('part');

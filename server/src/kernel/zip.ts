@@ -29,7 +29,7 @@ export function zipLength(files: { name: string; sizeBytes: number }[]): number 
 
 /**
  * Streams a ZIP archive that stores its files as they are: videos do not get smaller. It opens one
- * file after the other, and keeps none.
+ * file after the other, and keeps none in memory.
  * @throws ZipTooLarge once its files have more than {@link MAX_ZIP_BYTES}
  */
 export async function* zip(entries: ZipEntry[]): AsyncGenerator<Uint8Array> {

@@ -1,7 +1,7 @@
 /** A day, or a day with a time and perhaps a zone. */
 const SHAPE = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
 
-/** The moment that an ISO 8601 text names, in UTC if it has no zone; undefined if it is not one. */
+/** The moment that an ISO 8601 text names, in UTC if it has no zone; undefined for other texts. */
 export function readIsoTime(text: string): Date | undefined {
   const [, day, time, zone] = SHAPE.exec(text) ?? [];
   if (day === undefined || !isDay(day)) return undefined;

@@ -41,7 +41,7 @@ test('a text that is no ISO 8601 time, or a day that does not exist, is refused'
   }
 });
 
-test('times that Postgres wrote as JSON become as all others, and nothing else changes', () => {
+test('times that Postgres wrote as JSON get the form of all others, and nothing else changes', () => {
   const row = { at: '2030-01-31T02:00:00.4+02:00', until: null, size: 3, day: '2030-01-31' };
   const inside = { request: { prompt: '2030-01-31T00:00:00+00:00' } };
   assert.deepEqual(withIsoTimes({ ...row, ...inside }), {

@@ -58,7 +58,7 @@ export async function generate(deps: GenerateDeps, task: Task): Promise<StepResu
   return retried ?? moveOn(deps, task, await nextMove(deps, task, { status, jobId }));
 }
 
-/** If the route says so, retries elsewhere after an unbilled failure that is the provider's fault. */
+/** If the route says so, retries elsewhere after an unbilled failure by the provider's fault. */
 async function tryElsewhere(
   { db, routing }: GenerateDeps,
   task: Task,

@@ -14,7 +14,7 @@ refund(fixture.simulator.state, paid.payment_intent ?? '', 400);
 await fixture.settled();
 after(() => fixture.close());
 
-test('an order whose transfers add up to what it has booked is right', async () => {
+test('the audit accepts an order whose transfers add up to its booked credits', async () => {
   assert.deepEqual(await audit(fixture.deps.db), { ok: true, problems: [] });
   const booked = {
     accountId,
@@ -22,11 +22,11 @@ test('an order whose transfers add up to what it has booked is right', async () 
     credits: 5,
     reference: 'order:ord_of-somebody:1',
   } as const;
-  await grant(fixture.deps.db, booked); // an operator's own reference
+  await grant(fixture.deps.db, booked); // operators may choose any reference
   assert.deepEqual(await audit(fixture.deps.db), { ok: true, problems: [] });
 });
 
-/** The problems that the audit finds while the order is changed like this. */
+/** What the audit reports after an update of the order, which is then undone. */
 async function problemsWith(change: string): Promise<string[]> {
   const { db } = fixture.deps;
   const columns = 'state, credits, booked, amount, refunded, stripe_payment';
@@ -42,7 +42,7 @@ async function problemsWith(change: string): Promise<string[]> {
   return problems;
 }
 
-test('an order that has booked something else, is worth more, or was never paid, is found', async () => {
+test('the audit finds an order with a wrong sum, a higher worth or no payment', async () => {
   const worth = (credits: number) => [
     `${orderId}: 600 credits are booked, but it is worth ${credits}`,
   ];
@@ -60,7 +60,7 @@ test('an order that has booked something else, is worth more, or was never paid,
   assert.deepEqual((await audit(fixture.deps.db)).problems, []);
 });
 
-test('a payment that was booked for two orders is found', async () => {
+test('the audit finds a payment that was booked for two orders', async () => {
   const { id, stripe_id: session } = await fixture.buy(accountId);
   const { payment_intent: payment } = await fixture.complete(session);
   const twice = 'its payment was booked for another order too';
@@ -70,7 +70,7 @@ test('a payment that was booked for two orders is found', async () => {
   );
 });
 
-test('a transfer that no order knows of is found', async () => {
+test('the audit finds a transfer that its order does not count', async () => {
   const { db } = fixture.deps;
   const other = await fixture.customer();
   const reference = `order:${orderId}:3`;
@@ -79,6 +79,6 @@ test('a transfer that no order knows of is found', async () => {
   assert.deepEqual(problems, [`grant:${reference}: its order has 2 movements`]);
   await sql(db, 'update orders set movements = 3, booked = 607 where id = $1', [orderId]);
   assert.deepEqual((await audit(db)).problems, [
-    `${orderId}: a transfer of it is of another account`,
+    `${orderId}: one of its transfers is in another account`,
   ]);
 });

@@ -75,7 +75,7 @@ async function checkSums(tx: Queryable, orders: AuditedOrder[], report: Report):
       report(`${id}: ${booked} credits are booked, but its transfers add up to ${total}`);
     }
     if (own.some((sum) => sum.account_id !== account_id)) {
-      report(`${id}: a transfer of it is of another account`);
+      report(`${id}: one of its transfers is in another account`);
     }
   }
 }

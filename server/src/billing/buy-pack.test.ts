@@ -61,7 +61,7 @@ test('six clicks at once open one Checkout, and another one to save the card', a
   }
 });
 
-test('a click whose response from Stripe was lost leads to the same Checkout', async () => {
+test('after a lost response of Stripe, the next click leads to the same Checkout', async () => {
   const accountId = await fixture.customer();
   await customerOf(fixture.deps, accountId);
   fixture.simulator.loseResponses(10);
@@ -81,7 +81,7 @@ test('a Checkout that was completed is not offered again while its money is on t
   assert.deepEqual(await opened(accountId), { orders: 2, sessions: 1 });
 });
 
-test('of thirty packs bought at once twenty are opened', async () => {
+test('an account that starts thirty purchases at once gets twenty Checkouts', async () => {
   const accountId = await fixture.customer();
   const packs = await Promise.all(Array.from({ length: 30 }, () => fixture.anotherPack()));
   const buy = (packId: string) => fixture.buy(accountId, { packId });
@@ -102,7 +102,7 @@ test('the open payment page of a plan is closed with its account', async () => {
   assert.equal((await readSubscription(db, id))?.state, 'expired');
 });
 
-test('a plan is cancelled with its account, and not by an operator who disables it', async () => {
+test('closing an account cancels its plan; an operator who disables it does not', async () => {
   const { accountId, id, stripe } = await fixture.subscribed();
   const states = async () => {
     await fixture.settled();
@@ -119,7 +119,7 @@ test('a plan is cancelled with its account, and not by an operator who disables 
   assert.equal((await fixture.balance(accountId)).available, 3000);
 });
 
-test('a payment page that is opened while the account is closed is closed too', async () => {
+test('closing an account also closes a payment page that is just opening', async () => {
   const accountId = await fixture.customer();
   const { id, stripe_id: session } = await fixture.buy(accountId);
   // Stripe has opened it, and its response is still on the way.
@@ -169,7 +169,7 @@ test('an invoice of a closed account is logged once; enabled again, the account 
   assert.deepEqual(await settled(), ['paid', null, 500, 2250]);
 });
 
-test('the payment page of a disabled account is closed; what is paid all the same is booked', async () => {
+test('the payment page of a disabled account is closed; a payment that still arrives is booked', async () => {
   const accountId = await fixture.customer();
   const open = await fixture.buy(accountId);
   const paid = await fixture.buy(accountId, { savesCard: true });

@@ -36,7 +36,7 @@ const REUSABLE = namedStatement(
    order by created_at desc limit 1`,
 );
 
-// Forgets the page. The order stays pending, since a payment may take days.
+// The order stays pending: its payment may take days.
 const forgetPage = command<[id: string]>(
   'order_page_closed',
   'update orders set checkout_url = null where id = $1',
@@ -75,7 +75,7 @@ export async function buyPack(
   await customerOf(deps, accountId); // first: if this fails, no order is left behind
   for (;;) {
     const order = await deps.db.transaction((tx) =>
-      orderOnce(tx, { accountId, pack, savesCard, scope }),
+      reuseOrInsertOrder(tx, { accountId, pack, savesCard, scope }),
     );
     const { id, checkout_url: url } = order;
     if (url === null) {
@@ -85,14 +85,14 @@ export async function buyPack(
       return { orderId: id, url: opened };
     }
     if (await canBePaid(deps.stripe, order)) return { orderId: id, url };
-    await forgetPage(deps.db, id); // then it is not reusable
+    await forgetPage(deps.db, id); // so that the next round opens another page
   }
 }
 
 type Opened = Pick<CreditOrder, 'id' | 'stripe_id' | 'checkout_url'>;
 
 /** Reuses the order of an earlier click, and with it its Checkout, or inserts a new one. */
-async function orderOnce(
+async function reuseOrInsertOrder(
   tx: Transaction,
   wanted: { accountId: string; pack: Offer; savesCard: boolean; scope: StripeScope },
 ): Promise<Opened> {
@@ -115,7 +115,7 @@ async function orderOnce(
 async function canBePaid(stripe: StripeClient, { stripe_id: id }: Opened): Promise<boolean> {
   if (id === null) return false;
   const session = await ifThere(stripe.checkout.sessions.retrieve(id));
-  return session?.status === 'open'; // undefined: it is of another mode
+  return session?.status === 'open'; // undefined: another mode has it
 }
 
 async function openCheckout(

@@ -149,7 +149,7 @@ export function listOrders(db: Queryable, filter: OrderFilter): Promise<CreditOr
   return db.query<CreditOrder>(list, list.values({ accountId, state, disputed, after, limit }));
 }
 
-/** @returns whether it exists */
+/** Makes an order due. @returns whether it exists */
 export const wakeOrder = whether<[id: string]>(
   'order_wake',
   `update orders set due_at = clock_now(), revision = revision + 1 where id = $1 returning id`,

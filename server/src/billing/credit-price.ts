@@ -30,7 +30,7 @@ const lastBought = queryFirst<
    order by created_at desc, id desc limit 1`,
 );
 
-/** So many credits for a price, in minor units: what a customer's credits are said to be worth. */
+/** The credits that a price (in minor units) buys: shown to customers as their credits' value. */
 interface CreditRate {
   price: number;
   credits: number;

@@ -53,7 +53,7 @@ export async function lookUpPayment(deps: BillingDeps, stripeId: string): Promis
   await answerLookup(deps.db, stripeId, order, answer);
 }
 
-/** For the answer: while Stripe's key is replaced, workers may look in different accounts. */
+/** Part of the answer: while Stripe's key is replaced, workers may look in different accounts. */
 function whereLooked({ mode, account }: OwnScope): string {
   return `in ${mode} mode${account === null ? '' : ` of ${account}`}, where the worker has looked`;
 }

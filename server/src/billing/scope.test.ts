@@ -53,7 +53,7 @@ async function buyPackAndPlan(deps = own, state = test1) {
   return { accountId, orderId, subscriptionId: plan.subscriptionId };
 }
 
-/** Buys all that is sold. */
+/** Buys a pack and a plan, and opens the portal. */
 async function buyAll(deps: BillingDeps, accountId: string) {
   const pack = await buy(deps, accountId);
   const plan = await subscribe(deps, { accountId, planId: 'hobby' });
@@ -77,7 +77,7 @@ test('an account that was tested buys packs and plans in live mode, and manages 
   assert.equal(state, 'active');
 });
 
-test('what is paid in one mode brings no credits by a process of the other', async () => {
+test('a process of one Stripe mode books no payment of the other', async () => {
   for (const [payer, other, state] of [
     [own, live, test1],
     [live, own, live1],
@@ -123,7 +123,7 @@ test('an automatic purchase that is open in test mode does not block one in live
   }
 });
 
-test('another account of the same mode has ids of its own, also if its key hides it', async () => {
+test('two Stripe accounts of one mode keep their ids apart, even if their keys hide them', async () => {
   const key = await fixture.depsOf('rk_test_1');
   const other = await fixture.depsOf('rk_test_other_1');
   assert.deepEqual([key.scope.account, other.scope.account], [null, null]);
@@ -152,7 +152,7 @@ test('a customer who was deleted at Stripe is made again, once', async () => {
   assert.equal(test1.all('customer').length, made + 1);
 });
 
-test('a price that was archived at Stripe is made again, and who has it keeps it', async () => {
+test('a price that was archived at Stripe is made again, and its subscribers keep it', async () => {
   const { accountId, subscriptionId } = await buyPackAndPlan();
   const prices = () => test1.all('price').filter(({ metadata }) => metadata.plan === 'hobby');
   for (const price of prices()) price.active = false;
@@ -191,7 +191,7 @@ test('a 500 that Stripe saved does not keep an account from buying', async () =>
   }
 });
 
-test('what Stripe refuses for now is made by the next try', async () => {
+test('after a temporary refusal by Stripe, the next try succeeds', async () => {
   for (const [kind, statusCode] of [
     ['conflict', 409],
     ['rate-limit', 429],
@@ -203,7 +203,7 @@ test('what Stripe refuses for now is made by the next try', async () => {
   }
 });
 
-test('a customer that several purchases save at once is saved, and the first one stays', async () => {
+test('when several purchases save a customer at once, the first one stays', async () => {
   const { scope } = own;
   for (let round = 0; round < 60; round += 1) {
     const { accountId } = await makeCustomer(db, 0);

@@ -88,7 +88,7 @@ test('what was read before another process settled the order is read again', asy
   assert.deepEqual(await fixture.balance(accountId), { available: 600, debt: 0 });
 });
 
-test('spent credits of a disputed payment are owed; the next purchase pays; a won dispute gives back', async () => {
+test('a dispute makes spent credits a debt; a purchase repays it; a won dispute restores them', async () => {
   const { accountId, payment } = await buyPaid();
   await spend(accountId, 800);
   const { id: dispute } = openDispute(state, payment);
@@ -120,7 +120,7 @@ test('a refund counts while it is pending or waits for the customer, until it fa
   assert.deepEqual([order.refunded, order.booked, order.state], [1000, 0, 'paid']);
 });
 
-test('of two disputes the open one is shown, and looked at again', async () => {
+test('of two disputes, the order shows the open one and is polled again', async () => {
   const { accountId, id, payment } = await buyPaid();
   openDispute(state, payment, { amount: 400 });
   const { id: newer } = openDispute(state, payment, { amount: 300 });
@@ -165,7 +165,7 @@ test('a dispute that moved money without a chargeback or a refund takes what it 
   }
 });
 
-test('a dispute in another currency takes its share; all, before it has moved money', async () => {
+test('a dispute in another currency takes its share, or everything before money has moved', async () => {
   const { accountId, id, payment } = await buyPaid();
   const asked = { amount: 46_000, currency: 'jpy' };
   const { balance_transactions: moved } = openDispute(state, payment, asked);
@@ -178,7 +178,7 @@ test('a dispute in another currency takes its share; all, before it has moved mo
   assert.equal((await fixture.balance(accountId)).available, 500);
 });
 
-test('another amount than that of the order is not booked, and operators are told until it is refunded', async () => {
+test('a payment of another amount is not booked, and is reported until it is refunded', async () => {
   const { accountId, id, session } = await buy();
   const mismatched = async () => {
     const figures = await readFigures(fixture.deps.db);
@@ -241,7 +241,7 @@ test('orders that can not be settled do not hold up the others', async () => {
   await sql(db, `update orders set due_at = null where stripe_id like 'cs_gone%'`);
 });
 
-test('what a pack costs is what it cost when Checkout was opened', async () => {
+test('an order keeps the terms that its pack had when Checkout was opened', async () => {
   const { accountId, session } = await buy();
   const { db } = fixture.database;
   await sql(db, `update offers set credits = 1, price = 999 where id = 'small'`);
@@ -250,7 +250,7 @@ test('what a pack costs is what it cost when Checkout was opened', async () => {
   assert.equal((await fixture.balance(accountId)).available, 1000);
 });
 
-test('credits that expired before a refund stay lost, and a debt is not made of them', async () => {
+test('credits that expired before a refund do not become a debt', async () => {
   const { db } = fixture.database;
   await sql(db, `update offers set expires_days = 1 where id = 'small'`);
   const { accountId, id, payment } = await buyPaid();

@@ -85,7 +85,7 @@ const CHANGE = namedStatement(
      else expires_at end as expires_at`,
 );
 
-// By these, events of an invoice's further payments find the order; its own row has the first.
+// So that events of an invoice's further payments find the order, whose row has only the first.
 const storePayments = command<[id: string, payments: string[]], Transaction>(
   'order_other_payments',
   `insert into order_payments (order_id, stripe_payment) select $1, unnest($2::text[])
@@ -189,7 +189,7 @@ function nextPollSeconds(
   return age > WATCHED_DAYS * DAY ? null : Math.min(age, 7 * DAY);
 }
 
-/** A failed or disputed payment stops the account's automatic purchases. */
+/** A failed automatic purchase, or any dispute, stops the account's automatic purchases. */
 async function stopReloadIfNeeded(
   tx: Transaction,
   deps: BillingDeps,

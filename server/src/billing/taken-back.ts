@@ -10,7 +10,7 @@ export interface TakenBack {
   dispute: string | null;
 }
 
-/** How much of a charge was taken back. Its `refunds` must be expanded. */
+/** The charge's `refunds` must be expanded. */
 export async function takenBack(stripe: StripeClient, charge: Stripe.Charge): Promise<TakenBack> {
   const refunded = await refundedOf(stripe, charge);
   if (!charge.disputed) return { refunded, disputed: 0, dispute: null };
@@ -93,7 +93,7 @@ export function isDisputeOpen(dispute: string | null): boolean {
 
 /** The state of several disputes: that of an open one, if any. */
 function mostSevere(states: string[]): string | null {
-  // The index of an open one is -1.
+  // An open dispute has the index -1, so it comes first.
   const [first] = states.toSorted((a, b) => ENDED.indexOf(a) - ENDED.indexOf(b));
   return first ?? null;
 }

@@ -10,9 +10,9 @@ export interface Truth extends TakenBack {
   priceAtStripe: { price: number; currency: string } | null;
   /** The amount paid, including taxes. */
   amount: number;
-  /** The object at Stripe. */
+  /** The Checkout session, payment intent or invoice. */
   stripeId: string | null;
-  payment: string | null; // its payment intent
+  payment: string | null; // the payment intent
   /** Whether its payment page has ended: the money may still be on its way. */
   isPageOver: boolean;
   /** The other payment intents of an invoice that was paid in parts. */

@@ -36,19 +36,19 @@ async function watch(): Promise<void> {
   await mailBalances(fixture.watched);
 }
 
-/** An account whose pack is bought below 500 credits. */
+/** An account that buys a pack automatically below 500 credits. */
 async function reloading(credits = 100): Promise<string> {
   const accountId = await fixture.customerWith(credits);
   await setReload(deps, accountId, RELOAD);
   return accountId;
 }
 
-/** Why it is stopped; null: it is not. */
+/** Why auto-reload is stopped; null: it isn't. */
 async function stopped(accountId: string): Promise<string | null | undefined> {
   return (await readLowBalance(db, accountId)).auto_reload?.stopped;
 }
 
-test('a payment whose response was lost for a day is found by its order', async () => {
+test('a charge whose response was lost is found later, by the order that it names', async () => {
   const accountId = await reloading();
   simulator.loseResponses(2);
   await watch();
@@ -68,7 +68,7 @@ function paymentsOf(order: CreditOrder): number {
   return payments.filter(({ metadata }) => metadata.order === order.id).length;
 }
 
-/** An order that is not paid yet of an account with a card, and how to settle it. */
+/** An unpaid automatic order of an account with a card, and the function that settles it. */
 async function reloadOrdered() {
   const accountId = await reloading();
   const id = (await orderReload(deps, accountId)) ?? '';
@@ -95,7 +95,7 @@ test('an order that has failed is not paid later, with another card', async () =
   );
 });
 
-/** Stripe, which refuses the next charge and makes it all the same, when `appear` is called. */
+/** A Stripe that refuses the next charge; `appear` makes the charge nevertheless. */
 function refusing(failure: object) {
   const { paymentIntents } = deps.stripe;
   let appear: () => Promise<unknown> = () => Promise.reject(new Error('nothing was sent'));
@@ -129,7 +129,7 @@ test('a charge that another process is making now does not fail the order', asyn
 
 const REFUSED = { type: 'StripeInvalidRequestError', statusCode: 400 };
 
-test('a payment that Stripe says it refused is found a day later, if it was made', async () => {
+test('a charge that Stripe made although it reported a refusal is found a day later', async () => {
   const { id } = await reloadOrdered();
   const { deps: broken, appear } = refusing(REFUSED);
   assert.equal((await settleOrder(broken, id)).state, 'failed');
@@ -147,7 +147,7 @@ const CHARGE = 'POST payment_intents';
 test('a charge is found before its order fails because the card was removed', async () => {
   const { accountId, id, settle } = await reloadOrdered();
   simulator.webhooks.hold();
-  simulator.failNext({ kind: 'lost', call: CHARGE }, 2); // the package sends a call that broke off again
+  simulator.failNext({ kind: 'lost', call: CHARGE }, 2); // Stripe's package repeats a broken call
   await assert.rejects(settle());
   removeCard(state, await customerOf(accountId));
   const order = await settle();
@@ -162,7 +162,7 @@ test('a charge is found before its order fails because the card was removed', as
   assert.equal((await listOrders(db, { accountId, limit: 9 })).length, 2);
 });
 
-test('a failed order counts as spent until its payment was looked for again', async () => {
+test('a failed order counts as spent until Stripe was searched again for its payment', async () => {
   const { accountId, id, settle } = await reloadOrdered();
   const { deps: broken, appear } = refusing(REFUSED);
   assert.equal((await settleOrder(broken, id)).state, 'failed');
@@ -207,7 +207,7 @@ test('a purchase that was paid and not booked counts towards the limit', async (
   assert.equal(await orderReload(deps, accountId), undefined);
 });
 
-test('an error that Stripe repeats under the key of a charge ends the order, unless it was made', async () => {
+test('an error that Stripe replays for a charge fails the order, unless the card was charged', async () => {
   for (const isDone of [false, true]) {
     const { accountId, settle } = await reloadOrdered();
     simulator.failNext({ kind: 'saved-500', call: CHARGE, isDone });
@@ -264,7 +264,7 @@ test('a pack is bought once when the balance falls, within the limit of the mont
   assert.equal((await listOrders(db, { accountId, limit: 10 })).length, 3);
 });
 
-test('a card that is declined stops it, and the customer is told once per stop', async () => {
+test('a declined card stops auto-reload, and the owner is mailed once per stop', async () => {
   const accountId = await reloading();
   declineCard(state, await customerOf(accountId));
   await watch();
@@ -284,7 +284,7 @@ test('a card that is declined stops it, and the customer is told once per stop',
   assert.equal((await fixture.mailsTo(accountId)).length, 2);
 });
 
-test('a dispute stops it', async () => {
+test('a dispute stops auto-reload', async () => {
   const accountId = await reloading(999);
   const [order] = await listOrders(db, { accountId, limit: 1 });
   openDispute(state, order?.stripe_payment ?? '');

@@ -98,8 +98,8 @@ export function orderReload(
 const KEY_SECONDS = 20 * 3600;
 
 /**
- * How long after a charge its payment may appear: ten times as long as the calls for a charge take
- * at most (30 seconds to read the card and 30 to charge it).
+ * How long after a charge its payment may appear: ten times the 60 seconds that the calls take at
+ * most (30 to read the card, 30 to charge it).
  */
 export const CHARGE_SECONDS = 600;
 
@@ -152,7 +152,7 @@ async function charge(stripe: StripeClient, order: CreditOrder): Promise<Truth> 
 }
 
 /**
- * Reads a payment that the bank or Stripe refused, canceled so that it can't succeed later.
+ * Reads a refused payment, after canceling it so that it can't succeed later.
  * @throws the error if the card may have been charged
  */
 async function failureOf(stripe: StripeClient, order: CreditOrder, error: unknown): Promise<Truth> {
@@ -175,7 +175,7 @@ function refusalOf(
   if (type === 'StripeIdempotencyError') return 'the card was changed while it was charged';
   // 409: another process's call with the same key is under way.
   if (type === 'StripeInvalidRequestError' && statusCode !== 409) return 'the payment was refused';
-  // Stripe replays such a response for a day. A new key could charge the card twice.
+  // Stripe replays a saved 500 for a day. A new key could charge the card twice.
   const isSaved = headers?.['idempotent-replayed'] === 'true' || order.age_seconds > CHARGE_SECONDS;
   return isSaved && statusCode >= 500 ? 'Stripe failed to charge the card' : undefined;
 }

@@ -12,7 +12,7 @@ import type { BillingDeps } from '../stripe-client.ts';
 
 interface Row {
   alert_below: number | null;
-  /** null: no auto-reload, and the other columns of it are null too. */
+  /** null: no auto-reload, and the other `reload_` columns are null too. */
   reload_pack: string | null;
   reload_below: number;
   reload_limit: number;
@@ -55,7 +55,7 @@ const SET_RELOAD = namedStatement(
 /**
  * Sets auto-reload, or switches it off if `settings` is null.
  * @param onSet is called in the transaction that switches it on
- * @throws ApiError `invalid_request` if it could never buy anything
+ * @throws ApiError `invalid_request` if the settings could never buy anything
  */
 export async function setReload(
   { db, stripe, scope }: Pick<BillingDeps, 'db' | 'stripe' | 'scope'>,

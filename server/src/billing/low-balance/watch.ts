@@ -42,7 +42,7 @@ const watchedAfter = query<[after: string], Watched>(
    order by b.account_id limit ${PAGE}`,
 );
 
-/** Buys the chosen pack for accounts that run low; only one, however many processes run this. */
+/** Buys one pack for each account that runs low, however many processes run this. */
 export function reloadBalances(deps: WatchDeps, billing: BillingDeps): Promise<void> {
   return forEachWatched(deps, async (watched, available) => {
     const { account_id: accountId, reload_below: below, reload_stopped: stopped } = watched;

@@ -34,7 +34,7 @@ const [hobby, studio] = [await priceOf('hobby'), await priceOf('studio')];
 
 type Subscribed = Awaited<ReturnType<typeof fixture.subscribed>>;
 
-/** A renewal that was paid in so many parts, as its order and its payments at Stripe. */
+/** A renewal that was paid in parts of these amounts. */
 async function paidInParts(amounts: number[]) {
   const { accountId, customer, stripe } = await fixture.subscribed();
   declineCard(state, customer);
@@ -45,7 +45,7 @@ async function paidInParts(amounts: number[]) {
   return { accountId, stripe, payments: payments.map(({ id }) => id) };
 }
 
-test('of an invoice that was paid in parts, what is taken back of each part counts', async () => {
+test('refunds and disputes of each part of an invoice count', async () => {
   const { accountId, payments } = await paidInParts([1200, 800]);
   const [first = '', second = ''] = payments;
   refund(state, second, 400);
@@ -56,13 +56,13 @@ test('of an invoice that was paid in parts, what is taken back of each part coun
   assert.equal(await available(accountId), 3000);
 });
 
-test('what is taken back counts also for parts that the invoice does not list', async () => {
+test('a refund of a part that the invoice does not list counts too', async () => {
   const { accountId, payments } = await paidInParts(Array.from({ length: 20 }, () => 100));
   refund(state, payments[19] ?? '');
   assert.equal(await available(accountId), 5850);
 });
 
-test('a payment for two invoices takes back the part of each', async () => {
+test('a refund of a payment for two invoices is split between them', async () => {
   const { accountId, stripe, payments } = await paidInParts([2000]);
   const intent = state.get('payment_intent', payments[0] ?? '');
   intent.amount_received = 4000;
@@ -90,7 +90,7 @@ test('an upgrade by way of a plan with fewer credits brings no more than a direc
   assert.equal(changePrice(state, stripe, little, 0).total, 100);
   assert.equal(await available(accountId), 3000);
   assert.equal(changePrice(state, stripe, dear, 0).total, 2900);
-  assert.equal(await available(accountId), 3500, 'as by one change to it');
+  assert.equal(await available(accountId), 3500, 'as by a direct upgrade');
   renew(state, stripe);
   assert.equal(await available(accountId), 7000);
   assert.equal(changePrice(state, stripe, studio, 0).total, 0);
@@ -99,13 +99,13 @@ test('an upgrade by way of a plan with fewer credits brings no more than a direc
   assert.equal(changePrice(state, other.stripe, little, 0).status, 'open');
   declineCard(state, other.customer, false);
   changePrice(state, other.stripe, dear, 0);
-  assert.equal(await available(other.accountId), 3500, 'nor if the change between is not paid');
+  assert.equal(await available(other.accountId), 3500, 'even if the change between is unpaid');
   retryInvoices(state, other.stripe);
   assert.equal(await available(other.accountId), 3500);
   for (const plan of ['little', 'dear']) await retireOffer(db, 'plan', plan);
 });
 
-/** At the end of the period: an upgrade costs 0.30, which is too little for a charge. */
+/** Changes at the end of the period, where an upgrade costs 0.30: too little for a charge. */
 function changeLate(price: Price) {
   return ({ stripe }: Subscribed) => changePrice(state, stripe, price, 0.99);
 }
@@ -134,7 +134,7 @@ const MOST = { percent: 90, itemized: false };
 type Step = [happens: (one: Subscribed) => unknown, credits: number, charged?: number];
 
 const LIVES: Record<string, Step[]> = {
-  'what is too little for a charge brings its credits with the invoice that charges it': [
+  'an amount too small to charge brings its credits with the invoice that charges it': [
     [changeLate(studio), 3000, 0],
     [renews, 3000 + 9000 + 60, 5030],
     [renews, 3000 + 9000 + 60 + 9000],
@@ -146,29 +146,29 @@ const LIVES: Record<string, Step[]> = {
       3000 + 9000 + 60 + 9000,
     ],
   ],
-  'what is owed for small changes back and forth brings what is charged in the end': [
+  'small changes back and forth bring only what the next invoice charges': [
     ...[studio, hobby, studio, hobby, studio, hobby].map(
       (price): Step => [changeLate(price), 3000],
     ),
     [renews, 6000, 2000],
   ],
-  'what was owed and is given back in part brings the part that is charged': [
+  'a debt that the seller waives in part brings credits for the part that is charged': [
     [changeLate(studio), 3000],
     [owes(-20), 3000], // the seller waives a part
     [renews, 3000 + 9000 + 20],
   ],
-  'a part from the balance brings nothing, and the rest is owed': [
+  'the part paid from the balance brings nothing, and the rest is owed': [
     [owes(-1980), 3000],
     [renews, 3000],
     [renews, 3000 + 30 + 3000, 2020],
   ],
-  'what was charged is not brought again by another debt of the customer': [
+  'another debt of the customer does not bring charged credits again': [
     [changeLate(studio), 3000],
     [renews, 3000 + 9000 + 60],
     [owes(30), 3000 + 9000 + 60], // by the seller
     [renews, 3000 + 9000 + 60 + 9000],
   ],
-  'what a subscription leaves owed comes with the next subscription of the customer': [
+  'the debt that a subscription leaves brings its credits in the next subscription': [
     [changeLate(studio), 3000],
     [({ stripe }) => endSubscription(state, stripe), 3000],
     [
@@ -197,7 +197,7 @@ for (const [title, steps] of Object.entries(LIVES)) {
   });
 }
 
-test('under a coupon of 100 %, a change within the period brings nothing, a period all', async () => {
+test('under a coupon of 100 %, a change within the period brings nothing, a new period all', async () => {
   const accountId = await fixture.customer();
   const { session } = await fixture.subscribe(accountId, 'hobby');
   const { customer } = state.get('checkout.session', session);
@@ -236,7 +236,7 @@ interface Change {
   passed: number;
 }
 
-/** What a subscription that begins with the first change costs and brings, without a database. */
+/** Invoices and credits of a subscription that begins with the first change; no database. */
 function simulate([first, ...changes]: [Change, ...Change[]], tax_percent: number) {
   const state = createState(() => undefined, { account: 'acct_1', livemode: false });
   const plans = new Map<string, Plan>();
@@ -274,7 +274,7 @@ function withLines(invoice: Invoice): InvoiceWithLines {
   };
 }
 
-test('a first period that ends on a day of the seller brings its part of a month', () => {
+test('a first period that ends on a day chosen by the seller brings its share of a month', () => {
   const plan = { price: 5000, credits: 9000 };
   const { invoices, asked } = simulate([{ plan, quantity: 1, coupon: undefined, passed: 0 }], 0);
   const [line] = invoices[0]?.lines.data ?? [];
@@ -325,7 +325,7 @@ function upgrades([first, changes]: [Change, Change[]]): [Change, ...Change[]] {
   return made as [Change, ...Change[]];
 }
 
-test('no invoice brings less than nothing, whatever changes within a period', () => {
+test('no invoice brings negative credits, whatever changes within a period', () => {
   fc.assert(
     fc.property(LIFE, TAX, ([first, changes], tax) => {
       const { paid } = simulate([{ ...first, quantity: 1 }, ...changes], tax);
@@ -334,7 +334,7 @@ test('no invoice brings less than nothing, whatever changes within a period', ()
   );
 });
 
-test('changes at the start of a period bring no less than the last plan for the same money', () => {
+test("upgrades at the start of a period bring at least the last plan's credits", () => {
   fc.assert(
     fc.property(LIFE, TAX, (life, tax) => {
       const changes = upgrades(life).map((change) => ({ ...change, passed: 0 }));
@@ -349,7 +349,7 @@ test('changes at the start of a period bring no less than the last plan for the 
   );
 });
 
-test('upgrades within a period bring each plan by its part of the period, under any coupon', () => {
+test('upgrades within a period bring each plan for its share of the period, under any coupon', () => {
   fc.assert(
     fc.property(LIFE, TAX, (life, tax) => {
       const changes = upgrades(life);
@@ -364,12 +364,12 @@ test('upgrades within a period bring each plan by its part of the period, under 
   );
 });
 
-/** Whether a part of it was paid from the customer's balance, or is owed by it. */
+/** Whether part of an invoice was paid from the customer's balance, or is still owed there. */
 function isBalanced({ starting_balance: before, ending_balance: after }: Invoice): boolean {
   return before !== 0 || after > 0;
 }
 
-/** Whether a discount covers all that the invoice sells: such a change brings no credits. */
+/** Whether discounts cover the whole invoice: a free change brings no credits. */
 function isFree({ lines }: Invoice): boolean {
   return lines.data.every(({ amount, discount_amounts: discounts }) => {
     return discounts.reduce((rest, discount) => rest - discount.amount, amount) <= 0;

@@ -161,8 +161,8 @@ function periodLines(invoices: InvoiceWithLines[], subscription: string | null) 
 }
 
 /**
- * A share by time, as in Stripe's amount. A trial costs and brings nothing. If no line begins the
- * period, because the seller chose the renewal day, it has the plan's calendar length.
+ * A proration's share of its period, by time as in Stripe's amount. A trial brings nothing. If no
+ * line begins the period, because the seller chose the renewal day, the calendar gives its length.
  */
 function shareOfPeriod(
   { period: { start, end } }: Stripe.InvoiceLineItem,

@@ -79,7 +79,7 @@ test('a renewal that fails is visible as past due, and brings its credits when i
   assert.equal((await fixture.balance(accountId)).available, 6000);
 });
 
-test('an upgrade in the portal brings the difference now, and cheaper plans wait for its end', async () => {
+test('an upgrade in the portal brings the difference now; downgrades wait for the next period', async () => {
   const { accountId, id, stripe } = await subscribed();
   await openPortal(fixture.deps, accountId);
   await openPortal(fixture.deps, accountId);
@@ -103,7 +103,7 @@ test('a cancelled subscription says when it ends, and then ends', async () => {
   await fixture.subscribe(accountId, 'studio'); // another one may begin
 });
 
-test('an account has one subscription; a Checkout that was left leads on, or is closed', async () => {
+test('an account has one subscription; an abandoned Checkout is reused or closed', async () => {
   const { accountId } = await subscribed();
   const again = { accountId, planId: 'studio' };
   await assertRejectsWith(subscribe(fixture.deps, again), 'invalid_request');
@@ -196,7 +196,7 @@ test('the plan of a closed account continues at once when an operator enables th
   assert.equal(state.get('subscription', stripe).cancel_at_period_end, false);
 });
 
-test('a plan that its customer has cancelled stays so when the account is reopened', async () => {
+test('a plan that its customer has cancelled stays cancelled after the account is reopened', async () => {
   const { accountId, stripe } = await subscribed();
   cancelAtEnd(state, stripe, true);
   await fixture.settled();
@@ -260,7 +260,7 @@ test('a line whose price no plan has brings nothing, and operators see which', a
   assert.deepEqual((await audit(db)).problems, []);
 });
 
-test('an invoice that brings too little is logged once, also if its process dies before', async () => {
+test('an invoice that brings too little is logged once, even if the first process dies', async () => {
   const { accountId, id, stripe } = await subscribed();
   const strange = { price: await foreignPrice(), amount: 700 };
   invoiceNow(state, stripe, [{ price: await priceOf('hobby'), amount: 2000 }, strange]);
@@ -273,7 +273,7 @@ test('an invoice that brings too little is logged once, also if its process dies
   assert.match(lines[0] ?? '', /no plan explains lines of 700 usd/);
 });
 
-/** A process that ends when it has made the orders of invoices, and not settled them. */
+/** A process that dies after it has made the orders of invoices, before it settles them. */
 function dying(deps: BillingDeps): BillingDeps {
   const retrieve = () => Promise.reject(new Error('died'));
   return withCalls(deps, { invoices: { retrieve } });

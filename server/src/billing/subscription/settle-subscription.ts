@@ -93,7 +93,7 @@ const STOPPED = 'renewal_stopped';
 /**
  * Adapts a plan to its account, so that a closed account pays nothing more. While the owner can
  * still reopen the account, a paid plan only stops renewing; otherwise it is cancelled. A
- * customer's own cancellation stays. Idempotent: Stripe stores what was done, with the change.
+ * customer's own cancellation stays. Idempotent: a mark at Stripe, {@link STOPPED}, shows our own.
  */
 function followAccount(
   stripe: StripeClient,

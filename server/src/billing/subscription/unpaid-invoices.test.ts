@@ -64,7 +64,7 @@ test('an invoice that is paid after its subscription ended is found without an e
   await fixture.database.setClock(208 * 86_400);
   await fixture.settled();
   const { available } = await fixture.balance(accountId);
-  assert.equal(available, 3000, 'those of the first period have expired');
+  assert.equal(available, 3000, "the first period's credits have expired");
   assert.equal(await nextLook(id), null, 'nothing can be paid any more');
 });
 

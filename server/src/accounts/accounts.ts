@@ -117,7 +117,7 @@ export const lockAccount = command<[accountId: string], Transaction>(
 
 export const hasAccounts = whether<[]>('account_any', 'select 1 from accounts limit 1');
 
-/** undefined if the account was erased. */
+/** The e-mail address; undefined if the account was erased. */
 export const emailOf = queryValue<[accountId: string], string | undefined>(
   'account_email',
   'select email from accounts where id = $1 and erased_at is null',

@@ -121,7 +121,7 @@ test('requests are counted by day, and two processes add up', async () => {
   assert.deepEqual(await lastUse(accountId), newest, 'an earlier use does not replace a later one');
 });
 
-test('what could not be written is kept for the next time', async () => {
+test('counts that could not be written are kept for the next flush', async () => {
   const { keyId } = await makeCustomer(db, 0);
   let isDown = true;
   const failing: Pick<Database, 'query'> = {

@@ -11,7 +11,7 @@ import { enableAccount, lockAccount } from './accounts.ts';
 import { removeExport } from './exports.ts';
 
 // An account that its owner deletes is first closed, which a sign-in undoes for seven days. Then its
-// deletion begins: an erasure, as soon as no task of it is live (decisions/0038).
+// deletion begins: it is erased as soon as none of its tasks is live (decisions/0038).
 
 const GRACE_DAYS = 7;
 
@@ -80,7 +80,7 @@ export async function withdrawDeletion(tx: Transaction, accountId: string): Prom
   await stopDeletion(tx, accountId);
 }
 
-// Allows key-share locks, so that an order being settled meanwhile can still reference it.
+// `no key update`, so that an order being settled meanwhile can still reference the account.
 export const lockErasable = queryFirst<[accountId: string], Erasable, Transaction>(
   'erase_state',
   `select disabled_at < clock_now() - interval '1 minute' as is_idle, erased_at is not null as

@@ -14,7 +14,7 @@ import { markForDeletion } from '../storage/objects.ts';
 const TRY_MINUTES = 15;
 const MAX_TRIES = 10;
 
-/** Asks for an export, unless one is being made; the one before is deleted. */
+/** Asks for an export, unless one is being made; the previous one is deleted. */
 export async function askForExport(tx: Transaction, accountId: string): Promise<void> {
   if (await ask(tx, accountId)) await markForDeletion(tx, [accountId], ['export']);
 }

@@ -57,7 +57,7 @@ const LOOK_UP = statement(
    where k.secret_hash = any($1)`,
 );
 
-/** How many unknown keys share a statement. Only one such statement runs at a time. */
+/** How many unknown keys share a statement. Only one look-up runs at a time. */
 const MAX_LOOK_UPS = 64;
 /**
  * The pause after a look-up, per key that it refused. So a process looks up about 1,000 made-up keys

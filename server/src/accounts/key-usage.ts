@@ -14,7 +14,7 @@ interface Use {
 const MAX_KEYS = 500;
 
 // Rows are locked in key order, so that two processes can't deadlock. All requests since the last
-// flush count on the day of the last one. An erased account's keys are revoked: their addresses
+// flush count on the day of the newest. An erased account's keys are revoked: their addresses
 // stay erased.
 const WRITE = namedStatement(
   'key_usage_write',

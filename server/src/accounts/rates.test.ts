@@ -164,7 +164,7 @@ test('when the database fails, the requests of a key that wait for each other fa
 
 const LIMIT = { max: 3, seconds: 100 };
 
-/** Whether a request passes; a refused one says in how many seconds one will. */
+/** @returns true if a request passes, else the seconds of its Retry-After */
 async function count(key: string): Promise<true | number | undefined> {
   try {
     await countRequest(database.db, key, LIMIT);
@@ -175,7 +175,7 @@ async function count(key: string): Promise<true | number | undefined> {
   }
 }
 
-test('of many requests at once exactly as many pass as the window takes', async () => {
+test('of many simultaneous requests, a window admits exactly its limit', async () => {
   const results = await Promise.all(Array.from({ length: 20 }, () => count('burst')));
   assert.equal(results.filter((result) => result === true).length, LIMIT.max);
 });

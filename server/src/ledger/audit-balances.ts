@@ -18,7 +18,7 @@ interface Progress extends BalanceKey {
 interface Chunk extends BalanceKey {
   transfers: number;
   through: number;
-  /** Transfers whose stored balance does not follow from them and the earlier ones. */
+  /** Transfers whose stored balance is not the sum of all transfers up to them. */
   wrong: number[];
   sums: Record<string, number>;
   balances: Record<string, number>;
@@ -30,7 +30,7 @@ const PAGE = statement(
    order by account_id, kind limit $3`,
 );
 
-/** Compares the balances in the JSON array $1 with their lots, if these have all transfers. */
+/** Compares the balances in the JSON array $1 with their lots, if the lots contain all transfers. */
 const LOT_CHECK = statement(
   'audit_lot_balance',
   `select b.account_id || ': lots have ' || sum(l.available) || ' available ' || b.kind

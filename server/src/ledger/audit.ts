@@ -15,8 +15,8 @@ export const LEDGER_SIZES = {
 export type AuditSizes = typeof LEDGER_SIZES;
 
 /**
- * Each finds one kind of contradiction among the transfers of a page; each row is a sentence. In
- * these, `substr` cuts off `reserve:` (from 9) or `settle:` (from 8).
+ * Each finds one kind of contradiction among the transfers of a page; each row is a sentence.
+ * `substr` cuts off `reserve:` (from 9) or `settle:` (from 8).
  */
 const CHECKS = [
   statement(

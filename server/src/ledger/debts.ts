@@ -38,7 +38,7 @@ const readPayments = query<[references: string[]], Payment>(
 /**
  * Claws back a refunded payment's credits, once per reference. Credits already spent or reserved
  * become a debt: the account can reserve nothing until later grants and refunds have paid it.
- * @param record called within the same transaction; not called when it was booked earlier
+ * @param record called within the same transaction; not when the clawback was booked earlier
  * @returns the kind of the credits, and whether they were booked now
  * @throws UsageError when the payment is not a grant of the account or has fewer credits left to
  *   take back, or the reference was used with other values
@@ -129,7 +129,7 @@ async function book(
 }
 
 /**
- * Takes back credits of payments of one account, the newest first, within the caller's transaction.
+ * Takes back credits of an account's payments, the newest first, within the caller's transaction.
  * Takes less if fewer of their credits are left, neither expired nor taken back.
  * @param wanted.payments references of the grants; some may not exist
  * @param wanted.referenceOf a new reference for each movement, counted from 0

@@ -128,7 +128,7 @@ test('a transaction that fails after its reserve rolls the reserve back', async 
   assert.equal(await inTransaction((tx) => reserve(tx, reservation)), true);
 });
 
-test('test credits are given once, and a refill sets what is available back', async () => {
+test('test credits are granted once, and a refill restores the available ones', async () => {
   const accountId = await openAccount();
   await Promise.all([openTestBalance(db, accountId), openTestBalance(db, accountId)]);
   const full = await testBalance(db, accountId);

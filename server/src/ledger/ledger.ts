@@ -68,7 +68,7 @@ export type RecordTransfer = (tx: Transaction) => Promise<void>;
 
 /**
  * Gives credits, once per reference. A debt of the balance is paid from them at once.
- * @param given.expiresAt when what is left of them is taken back
+ * @param given.expiresAt when those that are still available are taken back
  * @param record called in the same transaction; not when the credits were booked earlier
  * @returns whether they were booked now; false: earlier, with the same values
  * @throws UsageError when the reference was used with other values, or `expiresAt` has passed
@@ -148,7 +148,7 @@ async function bookOnce(db: Database, move: Transfer, record?: RecordTransfer): 
   }
 }
 
-/** Books a grant, which may make a lot and pays a debt at once, or an adjustment. */
+/** Books a grant or an adjustment. Expiring credits become a lot; a debt is paid at once. */
 async function book(tx: Transaction, move: Transfer): Promise<void> {
   const { id, debt } = await transfer(tx, move);
   if (move.expiresAt) await noteExpiringGrant(tx, move, { id, expiresAt: move.expiresAt });
@@ -187,7 +187,7 @@ export async function balances(
 
 /**
  * SQL for the admission query: the balance that the request's API key spends. If `is_behind`, some
- * of it may have expired or be owed: read {@link availableNow} instead. Test credits never are.
+ * of it may have expired or be owed: read {@link availableNow} instead. Test credits never do.
  */
 export const BALANCE_OF_CALLER = {
   columns: `balance.available as available_credits,

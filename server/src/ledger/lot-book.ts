@@ -48,7 +48,7 @@ export function openLotBook(lots: readonly Lot[]) {
   return {
     /** At least all lots that have available or reserved credits, by name. */
     lots: new Map(lots.map((lot) => [lot.name, lot])),
-    /** What each task's reserve took from lots, by task: at least the tasks to be settled. */
+    /** What reserves took from lots, by task: has at least the tasks that are settled next. */
     takenBy: new Map<string, readonly LotMovement[]>(),
     changed: new Set<Lot>(),
     movements: [] as LotMovement[],
@@ -60,7 +60,7 @@ export function taskOf({ reference }: Pick<LoggedTransfer, 'reference'>): string
   return reference.slice(reference.indexOf(':') + 1);
 }
 
-/** Applies one transfer. The same ones in the same order give the same lots (decisions/0018). */
+/** Applies one transfer. The same transfers in the same order give the same lots (decisions/0018). */
 export function applyTransfer(book: LotBook, transfer: LoggedTransfer): void {
   const { reason, source, expires_at: expiresAt } = transfer;
   if (reason === 'capture' || reason === 'refund') settleLots(book, transfer);
@@ -112,7 +112,7 @@ interface CreditSource {
 
 /**
  * Where a transfer takes its credits: from lots by expiry, then from credits that do not expire. An
- * expiry takes its own lot; a clawback begins with the grant that it takes back.
+ * expiry takes only its own lot; a clawback begins with the grant that it takes back.
  */
 function sourcesOf(book: LotBook, transfer: LoggedTransfer): CreditSource[] {
   const lots = [...book.lots.values()].filter(({ available }) => available > 0).sort(byExpiry);

@@ -26,7 +26,7 @@ const DAY = 24 * HOUR;
 
 const openAccount = async () => (await makeCustomer(db, 0)).accountId;
 
-/** Grants paid credits, which expire after this time on the machine's clock if it is given. */
+/** Grants paid credits. @param seconds until they expire, by the machine's clock */
 async function give(accountId: string, credits: number, seconds?: number): Promise<string> {
   const reference = crypto.randomUUID();
   const expiresAt = seconds === undefined ? undefined : new Date(Date.now() + seconds * 1000);
@@ -77,7 +77,7 @@ async function takeBack(accountId: string, payment: string, credits: number) {
   return clawBack(db, { accountId, credits, payment, ...named }, async () => {});
 }
 
-test('credits that have expired can’t be reserved, also if no process has swept', async () => {
+test('credits that have expired can’t be reserved, even if no sweep has run', async () => {
   const accountId = await openAccount();
   await give(accountId, 100, HOUR);
   await give(accountId, 30);
@@ -111,7 +111,7 @@ test('grace is given once: a task that is refunded again and again does not rene
   await refund(accountId, first, 50);
   await database.setClock((1 + GRACE_DAYS) * DAY - HOUR);
   const second = await reserveNow(accountId, 50);
-  await bringPaidUpToDate(accountId); // the next time would be in a day
+  await bringPaidUpToDate(accountId); // the next update is due in a day
   await database.setClock((1 + GRACE_DAYS) * DAY + HOUR);
   await refund(accountId, second, 50);
   await assert.rejects(reserveNow(accountId, 1), { code: 'insufficient_credits' });
@@ -205,7 +205,7 @@ test('refunded payments are taken back from the newest one; what is spent become
   assert.deepEqual(await owed(), [{ account_id: accountId, available: 0, debt: 120 }]);
 });
 
-test('movements of a balance without due lots write no index of the balances', async () => {
+test('transfers of a balance without due lots update no index of ledger_balances', async () => {
   const accountId = await openAccount();
   await give(accountId, 1000);
   await give(accountId, 1000, HOUR);

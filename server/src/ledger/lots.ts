@@ -26,8 +26,8 @@ export interface BalanceKey {
 }
 
 // Which lot each credit comes from follows from the transfers (decisions/0018). A balance's lots
-// contain its transfers up to `lots_through`. From `lots_due_at` on, newer ones are applied before
-// anything is reserved; null: the balance has no credits that expire.
+// contain its transfers up to `lots_through`. From `lots_due_at` on, newer transfers are
+// applied before anything is reserved; null: the balance has no credits that expire.
 
 /** Balances are updated at least daily, so an update reads at most a day of transfers. */
 const UPDATE_DAYS = 1;
@@ -228,7 +228,7 @@ const noteGrant = queryValue<[...Key, id: number, expiresAt: Date], boolean, Tra
 );
 
 /**
- * Makes the lots due, because a grant will become one.
+ * Makes a balance's lots due, so that the grant becomes one of them.
  * @throws UsageError when the expiry has passed; the transaction must not commit then
  */
 export async function noteExpiringGrant(

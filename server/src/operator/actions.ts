@@ -13,7 +13,7 @@ import { jsonText, storable } from '../database/json-text.ts';
 export interface Action {
   /** Such as `accounts disable`. */
   command: string;
-  /** An operator's e-mail address, OS user and host, or value of --by; else such as `worker`. */
+  /** An operator's e-mail address, OS user and host, or --by; for the service itself `worker`. */
   actor: string;
   reason: string | null;
 }
@@ -23,7 +23,7 @@ export interface ActionTarget {
   target: string;
   /** More about the change, without secrets or personal data. */
   details?: object;
-  /** Reads what the change replaces: it is recorded with the details. */
+  /** Reads what the change replaces, to record it with the details. */
   before?: (tx: Transaction) => Promise<object | undefined>;
 }
 

@@ -15,7 +15,7 @@ function start() {
   return startAudit({ db: fixture.db, log: quiet }, ACTION);
 }
 
-test('of audits that are started at once one runs, and its result is kept', async () => {
+test('of audits started at once, only one runs, and its result is kept', async () => {
   const { db } = fixture;
   const begun = Promise.withResolvers<void>();
   const waiting: Database = {

@@ -226,7 +226,7 @@ test('the audit accepts an output that was deleted after its retention', async (
   }
 });
 
-test('the audit finds a task of a test key that a real provider was given', async (t) => {
+test('the audit finds a task of a test key that was given to a real provider', async (t) => {
   const fixture = await openAudited(t);
   const id = await ended(fixture, 'completed');
   await sql(fixture.db, `update tasks set surface = 'test' where id = $1`, [id]);

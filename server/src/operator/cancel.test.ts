@@ -63,7 +63,7 @@ async function poll(task: Task, status: JobStatus) {
   await generate(deps, await readTask(fixture.db, task.id));
 }
 
-/** Asks a provider as the worker does; without `cancel` it has no call that cancels. */
+/** Sends the requested cancels as a worker does, to a provider that may lack that call. */
 function ask(cancel?: () => Promise<CancelOutcome>, name = 'scripted') {
   const provider: Provider = { ...scriptedProvider({}), ...(cancel && { cancel }) };
   return askForCancels({ db: fixture.db, log: quiet, providers: new Map([[name, provider]]) });
@@ -71,7 +71,7 @@ function ask(cancel?: () => Promise<CancelOutcome>, name = 'scripted') {
 
 /** Asks the provider, then polls the job once. */
 async function askAndPoll(task: Task, answer: CancelOutcome, status: JobStatus) {
-  // One call asks for ten, and an earlier test may have left some: its cancels race with submits.
+  // One call sends ten cancels, and an earlier test may have left some.
   const asked = async () => {
     await ask(async () => answer);
     return readCancel(fixture.db, task.id);
@@ -194,7 +194,7 @@ test('a job that failed before the response to its cancel was recorded counts as
   await expectRefunded(failed, 'cancelled');
 });
 
-test('a job that ends before its cancel completes its task; a refusal is told with its reason', async () => {
+test('a job that ends before its cancel completes its task; a refusal is shown with its reason', async () => {
   const won = await makeAccepted();
   await cancel(won.id);
   await askAndPoll(won, { kind: 'accepted' }, { kind: 'succeeded', output: { url: 'x' } });
@@ -208,7 +208,7 @@ test('a job that ends before its cancel completes its task; a refusal is told wi
   assert.equal((await cancel(refused.id)).changed, true, 'it may be requested again');
 });
 
-test('a process leaves the requests for providers that it lacks to others', async () => {
+test('a process leaves cancels at providers that it lacks to other processes', async () => {
   const task = await makeAccepted();
   await cancel(task.id);
   for (const name of ['other', 'scripted']) await ask(async () => ({ kind: 'accepted' }), name);

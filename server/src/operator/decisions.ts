@@ -5,7 +5,7 @@ import { unservedTasks } from '../worker/live-workers.ts';
 import { type WaitingDecision, waitingDecisions } from './listings/decisions.ts';
 import { showRoutes } from './verbs/routes.ts';
 
-/** A certificate is to be replaced this long before it expires. */
+/** How long before its expiry a certificate should be replaced. */
 export const CERTIFICATE_DAYS = 30;
 
 interface Decision extends Partial<Omit<WaitingDecision, 'what'>> {

@@ -35,7 +35,7 @@ async function rowsWith(text: string): Promise<string[]> {
   return found;
 }
 
-/** A failed task whose records have the text wherever a text of a client or provider may be. */
+/** A failed task with SECRET in each column that may have a text of its client or provider. */
 async function makeFailedTask() {
   const { held, attempt } = await makeHeldTask(fixture);
   await reconcile(fixture.db, held.id, { kind: 'failed' }, 'gave up');
@@ -90,14 +90,14 @@ async function makeFailedTask() {
 }
 
 /** Makes a disabled account look as if it had been disabled long ago. */
-async function disableEarlier(accountId: string): Promise<void> {
+async function backdateDisabling(accountId: string): Promise<void> {
   const earlier = `update accounts set disabled_at = disabled_at - interval '1 hour' where id = $1`;
   await sql(fixture.db, earlier, [accountId]);
 }
 
 async function disable(accountId: string): Promise<void> {
   await disableAccount(fixture.db, accountId);
-  await disableEarlier(accountId);
+  await backdateDisabling(accountId);
 }
 
 test('an erased account leaves no text behind; its ledger stays', async () => {
@@ -142,7 +142,7 @@ test('what becomes known of a task after its erasure is kept without texts', asy
   assert.deepEqual(orphans, [{ state: 'confirmed' }]);
 });
 
-test('a held task of a closed account keeps its credits, and delays its erasure only', async () => {
+test('a closed account is erased only after its held task, which is refunded, has ended', async () => {
   const { db } = fixture;
   const close = async () => {
     const { held } = await makeHeldTask(fixture);
@@ -159,7 +159,7 @@ test('a held task of a closed account keeps its credits, and delays its erasure 
   assert.equal(await available(early), before + early.credits);
   const past = `update account_closings set erase_at = clock_now()`;
   await sql(db, past, []);
-  await disableEarlier(late.account_id);
+  await backdateDisabling(late.account_id);
   const eraseNow = () => eraseClosedAccounts({ db, log: quiet });
   const isErased = async () => {
     const erased = 'select from accounts where id = $1 and erased_at is not null';
@@ -179,7 +179,7 @@ test('an erasure that has begun is not undone by a sign-in', async () => {
   const { held } = await makeHeldTask(fixture);
   await reconcile(db, held.id, { kind: 'failed' }, 'gave up');
   await db.transaction((tx) => closeAccount(tx, held.account_id));
-  await disableEarlier(held.account_id);
+  await backdateDisabling(held.account_id);
   const { erased } = await db.transaction(async (tx) => {
     await sql(tx, 'select from tasks where id = $1 for update', [held.id]);
     const erased = erase(held.account_id);

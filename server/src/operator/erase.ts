@@ -24,7 +24,7 @@ import { eraseOf as eraseWebhooks } from '../webhooks/endpoints.ts';
 import { type Action, performAction } from './actions.ts';
 import { dueDeletions } from './listings/due-deletions.ts';
 
-/** What each room erases, in this order: reports and sign-in still need the e-mail address. */
+/** What each room erases: reports and sign-in before the account, whose address they need. */
 const ROOMS = [
   eraseReports,
   eraseBilling,

@@ -5,7 +5,7 @@ import type { CostGroup } from './listings/costs.ts';
 import { readCosts } from './verbs/costs.ts';
 
 const CACHED_MS = 60_000;
-/** The most costs that are read and shown; the CSV has all. */
+/** At most this many tasks are read, and rows shown; the CSV has all. */
 const ON_PAGE = { taskLimit: 50_000, limit: 200 };
 
 export type Overview = ReturnType<typeof openOverview>;

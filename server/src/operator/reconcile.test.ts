@@ -37,7 +37,7 @@ import { reconcile } from './reconcile.ts';
 const fixture = await openTaskFixture();
 after(() => fixture.closeAudited());
 
-test('an operator’s job is adopted once, and the reason is kept', async () => {
+test('a job that an operator names is adopted once, and the reason is kept', async () => {
   const { held } = await makeHeldTask(fixture);
   const decision = { kind: 'accepted', jobId: 'job-console' } as const;
   const done = await reconcile(fixture.db, held.id, decision, 'seen in the console');

@@ -45,7 +45,7 @@ export function reconcile(
     const task = await takeLease(tx, taskId, decision.kind === 'failed' ? LIVE_PHASES : ['held']);
     if (!task) throw await cannotDecideError(tx, taskId, decision);
     const attempt = await currentAttempt(tx, taskId);
-    // Locking it now could deadlock with a transaction that locks the attempt before the task.
+    // Locking the new attempt now could deadlock: others lock an attempt before its task.
     if (attempt?.id !== locked?.id) {
       throw new UsageError(`${taskId} is being submitted right now: try again`);
     }

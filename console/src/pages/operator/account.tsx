@@ -49,7 +49,7 @@ export function AccountPage({ id }: { id: string }) {
   );
 }
 
-/** A change of credits. Its reference, made when the dialog opens, books a resend only once. */
+/** A change of credits. The dialog gets a reference, so that a resend is booked only once. */
 function movementOf(verb: 'credits grant' | 'credits adjust', account: string): Change {
   const reference = `console-${crypto.randomUUID().slice(0, 8)}`;
   return { verb, given: { account }, initial: { reference } };

@@ -39,7 +39,7 @@ function changeOf(settings: Setting[]): Change {
   };
 }
 
-/** Unlike a text, a file can't be cleared in the form, so it has a button. */
+/** Unlike a text, a file can't be cleared in the form, so the logo has a button. */
 function removeColumn(settings: Setting[]): Column<Setting> {
   return column('', ({ setting, set_by: by }) =>
     setting === 'logo' && by === 'operator' ? (

@@ -111,7 +111,7 @@ function VerbForm({ change, verb, onDone }: Props & { verb: ShownVerb }) {
   );
 }
 
-/** All fields; with choices, only the chosen one, as its text, or true if it has none. */
+/** All fields; with choices only the chosen field: its text, or true if it has no text. */
 function enteredIn({ chosen = '', reason = '', ...fields }: Entered): Entered {
   const name = String(chosen);
   return { ...(name === '' ? fields : { [name]: fields[name] || true }), reason };

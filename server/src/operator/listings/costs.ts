@@ -17,7 +17,7 @@ export const COST_GROUPS = Object.keys(GROUPS) as CostGroup[];
 export interface Costs {
   /** The day (UTC, when the task was created), or the name or id of what it is grouped by. */
   group: string;
-  /** null: the cost is not known, neither by a report nor by terms. */
+  /** null: neither the provider nor terms say what the jobs cost. */
   currency: string | null;
   tasks: number;
   /** Of completed videos. */
@@ -25,11 +25,11 @@ export interface Costs {
   /** Captured: of completed tasks. */
   credits: number;
   cost: string | null;
-  /** Tasks whose cost was reported, or whose compute time, if the terms are per compute second. */
+  /** Tasks whose provider reported the cost, or the compute time for terms per compute second. */
   reported: number;
   /** Of these, completed tasks whose cost differs from the terms by more than a tenth. */
   differing: number;
-  /** What the captured credits that were not promotional are worth; null: their price is not known. */
+  /** The value of the captured credits that are not promotional; null: their price is not known. */
   revenue: string | null;
   margin: string | null;
   /** The ids of the terms that the jobs were made under. */
@@ -168,7 +168,7 @@ export function listCosts(
     from?: Date | undefined | null;
     /** Exclusive. */
     until?: Date | undefined | null;
-    /** Without `from`, the period is so many days (UTC), and today is the last. */
+    /** How many days (UTC) the period has if `from` is missing. It ends at `until`, or today. */
     days: number;
     /** The most rows: the newest days, or the groups with the most tasks. */
     limit?: number | undefined | null;

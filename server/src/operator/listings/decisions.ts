@@ -12,10 +12,10 @@ export interface WaitingDecision {
   email: string | null;
 }
 
-/** Each failing webhook endpoint is a decision of its own; the last of so many counts the rest. */
+/** How many failing webhook endpoints are listed one by one; the last also counts the rest. */
 const ENDPOINTS = 10;
 
-// Each part has a partial index, or a table with a row for each customer at most.
+// Each part reads a partial index, or a table with at most one row per customer.
 /**
  * What operators have to decide; zeros are left out. Held test tasks don't count: their prompts ask
  * for it. A mismatched order counts for a week, unless it was refunded; a dispute while Stripe

@@ -41,7 +41,7 @@ const readHeld = query<
    from tasks where phase = 'held' and ${IS_NOT_TEST} group by held_cause`,
 );
 
-// Outcomes that finds and callbacks proved, that were assumed at last, and that operators decided.
+// Outcomes that finds and callbacks proved, that were finally assumed, or that operators decided.
 const readReconciled = query<[], { by: string; result: string; attempts: number }>(
   'figures_reconciled',
   `select outcome_by as by, state as result, count(*)::int as attempts from attempts
@@ -81,7 +81,7 @@ const readWorkers = query<[], { provider: string; workers: number }>(
    where ${IS_ALIVE} group by provider`,
 );
 
-/** Ages are in seconds. It is cheap: its indexes have only live tasks and rare rows. */
+/** Ages are in seconds. Cheap: the indexes that it reads have only live tasks and rare rows. */
 export async function readTaskFigures(db: Queryable) {
   const [live, held, reconciled, orphans, billedFailures, unserved, due, workers] =
     await Promise.all([

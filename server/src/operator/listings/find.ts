@@ -24,8 +24,8 @@ export interface FoundRow {
 
 const MAX_FOUND = 20;
 
-// Each part looks into an index. That of the Idempotency-Keys begins with account and surface, so
-// it is asked once for each of these, and not at all for ids of this service.
+// Each part reads an index. The one of the Idempotency-Keys begins with account and surface, so it
+// is read once for each account and surface, and not at all for ids of this service.
 /** Finds what a text names: it must be the whole id, e-mail address or Idempotency-Key. */
 export const findExactly = query<[text: string], FoundRow>(
   'operator_find',

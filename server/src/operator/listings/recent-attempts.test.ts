@@ -22,7 +22,7 @@ async function submitted(provider: string, outcome: SubmitOutcome): Promise<stri
   return task.id;
 }
 
-test('counts how the attempts of each connection of the last day ended', async () => {
+test('the attempts of the last day are counted by connection and outcome', async () => {
   const outcomes: SubmitOutcome[] = [
     { kind: 'accepted', jobId: 'job-1' },
     { kind: 'accepted', jobId: 'job-2' },

@@ -45,7 +45,7 @@ const countAttempts = query<[], Counts>(
 
 type Totals = Omit<Counts, 'provider' | 'model' | 'median_seconds'>;
 
-/** How the submits and jobs of each connection went, of the tasks of the last 24 hours. */
+/** How submits and jobs went at each connection, for tasks created in the last 24 hours. */
 export async function recentAttempts(db: Queryable) {
   const rows = await countAttempts(db);
   return [...new Set(rows.map(({ provider }) => provider))].map((provider) => {

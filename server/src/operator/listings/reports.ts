@@ -43,7 +43,7 @@ interface ReportDetails extends ReportListing {
   object_id: string | null;
   /** Of the file; null: no video was found. */
   object_state: string | null;
-  /** Until when the file is kept, though it was taken down; null: it is not. */
+  /** Until when the file of a taken-down video is kept as evidence; null: it is not kept. */
   evidence_until: Date | null;
   /** Other reports of the same video. */
   other_reports: number;
@@ -64,7 +64,7 @@ const read = queryFirst<[id: string], ReportDetails>(
 
 const DECISIONS = 5;
 
-/** A report with the recorded decision. @throws UsageError when there is no such report */
+/** A report with its latest decisions. @throws UsageError when there is no such report */
 export async function showReport(db: Queryable, id: string) {
   const report = await read(db, id);
   if (!report) throw new UsageError(`there is no report ${JSON.stringify(id)}`);

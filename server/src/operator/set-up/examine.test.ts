@@ -40,7 +40,7 @@ after(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-/** A proxy with TLS in front of the service. `blocks`: the path below which it refuses. */
+/** A proxy with TLS in front of the service. `blocks`: the start of the paths that it refuses. */
 async function startProxy(target: string) {
   const [key, cert] = await Promise.all([
     readFile(TEST_HOST_KEY_FILE),
@@ -82,7 +82,7 @@ const ENV = {
   PROVIDER_ALLOW: new URL(ark.url).host,
 };
 
-/** The tests' Postgres forgets commits, and `localhost` has no public address: else all is real. */
+/** Fakes only two things: durable commits of Postgres, and a public address of `localhost`. */
 async function setUpOf(env: Record<string, string | undefined> = {}, over: Partial<SetUp> = {}) {
   const durable = { fsync: 'on', synchronous_commit: 'on' };
   const query: typeof db.query = (sql, values) =>
@@ -112,7 +112,7 @@ async function makeReady() {
 
 const lineOf = async (setUp: SetUp, check: string) => (await linesOf(setUp, check))[0];
 
-test('a fresh server has things to do, and one visit from outside makes a ready one ready to sell', async () => {
+test('a fresh server has things to do; a visit from outside is the last one before selling', async () => {
   const bare = await examine(await setUpOf(BARE));
   assert.deepEqual([bare.ok, bare.ready_to_sell], [false, false]);
   for (const { state, todo } of bare.checks) assert.equal(todo === null, state === 'ok');
@@ -269,7 +269,7 @@ test('what was not checked is not called wrong', async () => {
   stripe.forbidden.clear();
 });
 
-test('a mail is sent where it is asked for', async () => {
+test('the mail check sends a mail to the given address', async () => {
   const setUp = await setUpOf({}, { mailTo: 'ada@example.com' });
   assert.match((await lineOf(setUp, 'mail'))?.found ?? '', /took a mail/);
   assert.match((await mail.mailTo('ada@example.com')).subject, /test/);
@@ -281,7 +281,7 @@ test('the command exits with 1 while something is to do', async () => {
   assert.ok(Array.isArray(checks) && checks.length > 15);
 });
 
-test('the events that Stripe must send are those of the page', async () => {
+test('docs/operators/billing.md lists exactly the events that Stripe must send', async () => {
   const page = await readFile(
     new URL('../../../../docs/operators/billing.md', import.meta.url),
     'utf8',

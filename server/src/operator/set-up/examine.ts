@@ -11,7 +11,7 @@ import { STRIPE_CHECKS } from './stripe-checks.ts';
 const CHECKS = [...SERVER_CHECKS, ...PUBLIC_URL_CHECKS, ...OUTSIDE_CHECKS, ...STRIPE_CHECKS];
 
 /** A check that takes longer counts as failed. */
-const SECONDS = 30;
+const TIMEOUT_SECONDS = 30;
 
 /** @param name of one check; without it, all are made */
 export async function linesOf(setUp: SetUp, name?: string): Promise<Line[]> {
@@ -30,8 +30,8 @@ export async function examine(setUp: SetUp) {
 
 async function lineOf({ name: check, todo, run }: Check, setUp: SetUp): Promise<Line> {
   const ended = new AbortController();
-  const late = delay(SECONDS * 1000, undefined, ended).then(() => {
-    throw new Error(`no result within ${SECONDS} s`);
+  const late = delay(TIMEOUT_SECONDS * 1000, undefined, ended).then(() => {
+    throw new Error(`no result within ${TIMEOUT_SECONDS} s`);
   });
   try {
     const finding = await Promise.race([run(setUp), late]);

@@ -7,7 +7,7 @@ import { createSystemLookup, type Resolve } from '../../outbound/host-lookup.ts'
 import { listActions, performAction } from '../actions.ts';
 import { type Check, notChecked, type SetUp, toDo } from './set-up.ts';
 
-const SECONDS = 10;
+const TIMEOUT_SECONDS = 10;
 const DAY_SECONDS = 86_400;
 /** Proxies renew a certificate about a month before its end. */
 const MIN_CERTIFICATE_DAYS = 14;
@@ -80,7 +80,7 @@ export const PUBLIC_URL_CHECKS: Check[] = [
     name: 'callbacks',
     todo: PROXY,
     async run(setUp) {
-      // Without a right token or signature, each is refused by the service itself.
+      // These calls have no valid token or signature: the service itself must refuse them.
       const refusals = {
         '/callbacks/set-up/none': 404,
         ...(setUp.stripe && { '/webhooks/stripe': 400 }),
@@ -98,7 +98,7 @@ export const PUBLIC_URL_CHECKS: Check[] = [
 
 async function callService({ ca }: Pick<SetUp, 'ca'>, call: Pick<Call, 'url' | 'method' | 'body'>) {
   const headers = { 'content-type': 'application/json' };
-  const response = await callOnce({ ...call, ca, headers, timeoutSeconds: SECONDS });
+  const response = await callOnce({ ...call, ca, headers, timeoutSeconds: TIMEOUT_SECONDS });
   if (response.kind !== 'responded') throw new Error(response.cause);
   const { status, body } = response;
   const requestId = response.headers['x-request-id'] ?? '';
@@ -114,7 +114,7 @@ function jsonIn(text: string): { proof?: unknown } {
 }
 
 async function addressesOf(publicUrl: string, resolve: Resolve): Promise<string[]> {
-  const signal = AbortSignal.timeout(SECONDS * 1000);
+  const signal = AbortSignal.timeout(TIMEOUT_SECONDS * 1000);
   return (await resolve(new URL(publicUrl).hostname, signal)).map(({ address }) => address);
 }
 
@@ -127,7 +127,7 @@ async function certificateEnd({ hostname, port }: URL, ca: string | undefined): 
     ...(ca !== undefined && { ca }),
   });
   try {
-    await once(socket, 'secureConnect', { signal: AbortSignal.timeout(SECONDS * 1000) });
+    await once(socket, 'secureConnect', { signal: AbortSignal.timeout(TIMEOUT_SECONDS * 1000) });
     return new Date(socket.getPeerCertificate().valid_to);
   } finally {
     socket.destroy();

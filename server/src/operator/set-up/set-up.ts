@@ -29,7 +29,7 @@ export interface SetUp {
   scratch: ScratchDirectory;
   openStorage(): Promise<Storage>;
   mail: MailSettings | undefined;
-  /** Where a mail is sent to; undefined: none is. */
+  /** Who gets a test mail; undefined: none is sent. */
   mailTo: string | undefined;
   /** Operators' e-mail addresses. */
   adminEmails: ReadonlySet<string>;
@@ -37,7 +37,7 @@ export interface SetUp {
   /** The connection that PROVIDER names. */
   provider: string;
   openProviders(storage: Storage): Promise<Map<string, HostedProvider>>;
-  /** `given`: the operator's own. undefined: no video is signed. */
+  /** `given`: the operator's own certificate. undefined: no video is signed. */
   signing: { given: SigningCertificate | undefined } | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface Line {
   todo: string | null;
 }
 
-/** What a check found: a text alone is `ok`. Without a `todo`, that of the check counts. */
+/** What a check found: a text alone is `ok`. Without a `todo`, the check's own applies. */
 export type Finding = string | { state: 'to do' | 'not checked'; found: string; todo?: string };
 
 export const toDo = (found: string, todo?: string): Finding => {
@@ -66,7 +66,7 @@ export const notChecked = (found: string, todo: string): Finding => {
 
 export interface Check {
   name: string;
-  /** What to do if it throws, or finds something and does not say what to do. */
+  /** What to do if the check throws, or its finding has no `todo`. */
   todo: string;
   run(setUp: SetUp): Promise<Finding>;
 }

@@ -71,7 +71,7 @@ function stripeCheck(
 /** No object of Stripe has this id, so that calls about it change nothing. */
 const NONE = 'framewright_set_up';
 
-/** Stripe refuses what a key may not do before it looks for the object. */
+/** Stripe checks a key's permissions before it looks for the object. */
 const PROBES: Record<string, (stripe: StripeClient) => Promise<unknown>> = {
   'write Customers': ({ customers }) => customers.update(NONE),
   'write Prices': ({ prices }) => prices.update(NONE),

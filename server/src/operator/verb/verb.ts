@@ -67,7 +67,7 @@ export interface Verb<Of extends Fields = Fields, Result = unknown, Shown = unkn
   fields: Of;
   /** Parses the values by field name. @throws Refusal names the field */
   prepare(given: object): (deps: VerbDeps, action: Action) => Promise<Result>;
-  /** The same, for a request of the console. */
+  /** Like `prepare`, for a request of the console. */
   prepareRequest(given: object): (deps: VerbDeps, action: Action) => Promise<Shown>;
 }
 

@@ -154,8 +154,7 @@ export async function showAccount(db: Database, accountId: string) {
 
 /**
  * Disables an account: its API keys get 401, and its sessions end for good. Its tasks continue, and
- * a worker closes its open payment pages. If it is in the grace period after its owner closed it,
- * it is no longer going to be erased.
+ * a worker closes its open payment pages. If its owner closed it, the coming erasure is cancelled.
  */
 export async function disableByOperator(db: Database, action: Action, account: string) {
   const target = await findAccount(db, account);
@@ -170,7 +169,7 @@ export async function disableIn(tx: Transaction, accountId: string) {
   return { account_id: accountId, disabled: true, changed };
 }
 
-/** Enables a disabled account. If its owner had closed it, it is no longer going to be erased. */
+/** Enables a disabled account. If its owner closed it, the coming erasure is cancelled. */
 export async function enableByOperator(db: Database, action: Action, account: string) {
   const target = await findAccount(db, account);
   return performAction(db, action, { target }, async (tx) => {

@@ -78,7 +78,7 @@ const REFERENCES = {
   reference_video_durations: [3],
 };
 
-/** What the tasks of a connection cost, and what is sold with them, at 0.01 for a credit. */
+/** The ended tasks of each connection, and what they cost and earn at 0.01 a credit. */
 const CASES: Record<string, [Ended[], Partial<Costs>]> = {
   'by-terms': [
     [{ provider: 'by-terms' }, { provider: 'by-terms', promotional: 100 }],
@@ -157,7 +157,7 @@ test('a task costs what its provider reported, or what the terms say', async () 
     const shown = listed.map((row) => `${row.group} ${row.currency} ${row.tasks}`);
     assert.deepEqual(shown.sort(), [`${group} eur 1`, `${group} null 3`, `${group} usd 14`]);
   }
-  assert.deepEqual(await listCosts('--per day'), [], 'of the last 30 days');
+  assert.deepEqual(await listCosts('--per day'), [], 'none is of the last 30 days');
 });
 
 test('a credit is worth what it was sold for on average, in the currency of the cost', async () => {
@@ -184,7 +184,7 @@ test('a credit is worth what it was sold for on average, in the currency of the 
   assert.deepEqual([byTerms?.revenue, byTerms?.margin], ['3.2', '2.2']);
 });
 
-test('metrics have the margins and the costs unlike the terms of recent tasks', async () => {
+test('metrics have the margins of recent tasks, and how many costs differ from the terms', async () => {
   assert.deepEqual(await figures(), { margins: [], differing: [] }, 'none is of the last day');
   const createdAt = new Date().toISOString();
   await makeEnded({ provider: 'reported', createdAt, cost: ['9', 'usd'] });

@@ -54,8 +54,8 @@ export const TERMS = {
       reference_price: optional({
         ...PRICE,
         about:
-          'With reference videos: for each second of the output and of these. If it is not set, ' +
-          'PRICE counts, for the output alone.',
+          'For tasks with reference videos: the price of each second of output and references. ' +
+          'If it is not set, PRICE applies to the output alone.',
       }),
       from: optional(
         time(
@@ -89,7 +89,7 @@ export const TERMS = {
   }),
 };
 
-/** The terms that hold when others begin, by default now. */
+/** The terms that new ones replace: those that apply at `from`, by default now. */
 async function termsBefore(
   tx: Transaction,
   { connection, model, resolution }: Pick<Terms, 'connection' | 'model' | 'resolution'>,

@@ -91,8 +91,8 @@ export const CREDITS_VERBS = {
     fields: {
       account: ACCOUNT,
       kind: optional(ANY_KIND),
-      from: optional(time('The first moment that it covers.')),
-      until: optional(time('The moment before which it ends.')),
+      from: optional(time('Only movements from then on.')),
+      until: optional(time('Only movements before.')),
       csv: flag('Print comma-separated values, without the totals.'),
     },
     positional: ['account'],

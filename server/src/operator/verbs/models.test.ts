@@ -63,7 +63,7 @@ test('a model is set and listed in the same words, and each change is recorded',
   assert.equal(actions.length, 2);
 });
 
-test('text that is not a model’s is refused with its field', () => {
+test('an invalid value of a model is refused with its field', () => {
   for (const [field, values] of Object.entries({
     name: ['N', 'n', '-nova', 'nova 1', 'x'.repeat(64), '../x'],
     price: ['480p', '480p=', '480p=1.5', '480p=-1', 'a b=1', '480p=1;720p=2', '480p=1234567890'],

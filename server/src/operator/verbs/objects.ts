@@ -107,7 +107,7 @@ async function remove(tx: Transaction, ids: string[]) {
 
 /**
  * Removes a stored file before the end of its retention. From the commit on it is not served, a
- * worker deletes its bytes within seconds, and no later output may have the bytes of a video.
+ * worker deletes it within seconds, and, if it is a video, no later output may have its bytes.
  * @param id of an object, or of a task, whose output is then removed
  * @throws UsageError when there is no such file, or a live task still needs it
  */

@@ -51,8 +51,8 @@ export async function knownConnections(db: Queryable): Promise<string[]> {
 
 /**
  * @param field the field that names the connections
- * @param whyNot ends the sentence about an unknown one
- * @throws Refusal about the first that is not known
+ * @param whyNot ends the message about an unknown connection
+ * @throws Refusal about the first unknown one
  */
 export function requireConnections(
   field: string,
@@ -69,8 +69,8 @@ export function requireConnections(
   );
 }
 
-/** What pauses stop, with the pause or the outage that held before. */
-const stoppable = (target: PauseSubject): ActionTarget => ({
+/** The target of a pause or resume, which records the pause or outage that it replaces. */
+const pauseTarget = (target: PauseSubject): ActionTarget => ({
   target,
   before: async (tx) => {
     const paused = (await listPauses(tx)).find(({ subject }) => subject === target);
@@ -86,7 +86,7 @@ export const PROVIDERS = {
     dialog: { title: 'Pause the provider', isDangerous: true },
     async run({ db }, { provider }, action) {
       requireConnections('provider', [provider], await knownConnections(db));
-      return performAction(db, action, stoppable(provider), async (tx) => {
+      return performAction(db, action, pauseTarget(provider), async (tx) => {
         const changed = await pause(tx, provider, action.reason ?? '');
         return { provider, state: 'paused', changed };
       });
@@ -99,7 +99,7 @@ export const PROVIDERS = {
     dialog: { title: 'Resume the provider' },
     async run({ db }, { provider }, action) {
       requireConnections('provider', [provider], await knownConnections(db));
-      return performAction(db, action, stoppable(provider), async (tx) => {
+      return performAction(db, action, pauseTarget(provider), async (tx) => {
         const wasPaused = await endPause(tx, provider);
         const wasClosed = await resetOutage(tx, provider);
         await wakeWaiting(tx, provider, await modelsThrough(tx, provider));
@@ -121,7 +121,7 @@ export const CREATES = {
     reason: 'required',
     dialog: { title: 'Pause creates', isDangerous: true },
     run: ({ db }, _, action) =>
-      performAction(db, action, stoppable('creates'), async (tx) => {
+      performAction(db, action, pauseTarget('creates'), async (tx) => {
         const changed = await pause(tx, 'creates', action.reason ?? '');
         return { creates: 'paused', changed };
       }),
@@ -132,7 +132,7 @@ export const CREATES = {
     reason: 'optional',
     dialog: { title: 'Resume creates' },
     run: ({ db }, _, action) =>
-      performAction(db, action, stoppable('creates'), async (tx) => {
+      performAction(db, action, pauseTarget('creates'), async (tx) => {
         return { creates: 'open', changed: await endPause(tx, 'creates') };
       }),
   }),

@@ -11,7 +11,7 @@ import { type LastKnown, lastKnown } from '../listings/last-known.ts';
 import { decimal, flag, optional } from '../verb/fields.ts';
 import { type VerbDeps, verb } from '../verb/verb.ts';
 
-/** Longer than a provider may wait before it fetches an input: two days. */
+/** Longer than the two days that a provider may wait before it fetches an input. */
 const KEEP_HOURS = 72;
 
 const ON_SERVER = 'for whoever runs the servers';
@@ -60,7 +60,7 @@ export const AUDIT = {
       return {
         ok: found === 0,
         ...(files && { files: files.count }),
-        // Problems that were shown one by one are not repeated; then their number is.
+        // Problems that were shown one by one are only counted.
         ...(show === undefined || found === 0 ? { problems } : {}),
         ...(found > problems.length || (show !== undefined && found > 0) ? { found } : {}),
       };

@@ -33,7 +33,7 @@ test('a mail reaches the server as it was written', async () => {
   assert.deepEqual(lines, []);
 });
 
-test('a mail has the name of the brand in one header, whatever it is, and its signature', async (t) => {
+test("a brand's name, with any characters, is in one header and in the signature", async (t) => {
   const names = [
     'Ada Films',
     'Ada, Bob & Co.',
@@ -77,7 +77,7 @@ test('a busy server is asked again, one that refuses is not', async () => {
   }
 });
 
-test('a server that never responds, and none at all, end in false', async () => {
+test('a send to a server that never responds, or does not exist, returns false', async () => {
   server.behave('hang');
   for (const port of [serverPort, 1]) {
     const impatient = open({ port, timeoutMs: 200 });

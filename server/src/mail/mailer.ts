@@ -35,7 +35,7 @@ export interface Mailer {
 const TIMEOUT_MS = 10_000;
 const CONNECTIONS = 4;
 const MAX_WAITING = 1000;
-/** Before each try. */
+/** The pauses before the tries. */
 const PAUSES_MS = [0, 2_000, 10_000];
 const CLOSE_MS = 3_000;
 

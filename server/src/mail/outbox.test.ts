@@ -36,7 +36,7 @@ beforeEach(async () => {
 const write = (mail = MAIL) => database.db.transaction((tx) => mailOwner(tx, mail));
 const waitingMails = () => sql<{ id: string }>(database.db, 'select id from mails');
 
-test('a mail is sent once what it tells of has committed, by one of many processes', async () => {
+test('a mail is sent after the commit of its cause, by one of many processes', async () => {
   const failed = database.db.transaction(async (tx) => {
     await mailOwner(tx, MAIL);
     throw new Error('the act failed');
@@ -101,7 +101,7 @@ test('a clock that is set back holds up no mail', async () => {
   assert.equal(sent.length, 2);
 });
 
-test('an account that is erased gets no mail, and none of its mails stays', async () => {
+test('an erased account gets no mail, and its waiting mails are deleted', async () => {
   await write();
   await database.db.transaction((tx) => eraseOf(tx, MAIL.accountId));
   assert.deepEqual(await waitingMails(), []);

@@ -104,7 +104,7 @@ test('a video is named by link, id or digest, and no response tells whether it w
   }
 });
 
-test('what is no report is refused, and stores nothing', async () => {
+test('an invalid report is refused and not stored', async () => {
   for (const given of [
     { video: '' },
     { video: 'a page\u0000' },
@@ -148,7 +148,7 @@ test('an operator keeps a video: its reporter gets a receipt and the decision, i
   assert.deepEqual(decided, [{ reason: 'other', seconds: HOUR }]);
 });
 
-test('a takedown decides all reports of the video, and says why to its owner alone', async () => {
+test('a takedown decides all reports of the video, and tells only its owner why', async () => {
   const first = await receiptOf({ video: taskId, email: 'eve@example.com' });
   const second = await receiptOf({ video: objectId, email: 'mallory@example.com' });
   const other = await receiptOf({ email: 'mallory@example.org' });
@@ -180,7 +180,7 @@ test('a takedown decides all reports of the video, and says why to its owner alo
   assertError(await decide('take-down', other), 'invalid_request');
 });
 
-test('an account is disabled with its video, and the reporter reads nothing of it', async () => {
+test('a takedown can disable the account, and the reporter is not told', async () => {
   const id = await receiptOf({
     video: taskId,
     email: 'eve@example.com',
@@ -241,7 +241,7 @@ test('evidence is kept for the days given, listed and not served, also after an 
   assert.deepEqual(await evidence(), []);
 });
 
-test('the queue is oldest first, its age is a metric, and what a reporter gave is forgotten', async () => {
+test('the queue is oldest first, its age is a metric, and what reporters wrote is forgotten', async () => {
   const first = await receiptOf({ reason: 'intimate_images', email: 'eve@example.com' });
   await freezeClock(db, 3 * DAY);
   const second = await receiptOf({ video: taskId });

@@ -108,7 +108,7 @@ ${address}
   };
 }
 
-// Nothing that the reporter wrote: anybody can enter somebody else's address.
+// Repeats nothing that the reporter wrote, since anybody can enter somebody else's address.
 function receiptMail(id: string) {
   return {
     subject: 'We received your report',
@@ -170,7 +170,7 @@ export async function decideReports(
   return decided.length;
 }
 
-// The same words for a video that is not ours, and nothing about an account.
+// Does not tell whether a kept video is ours, nor what happened to an account.
 function decisionMail(id: string, decision: Decision) {
   const outcome =
     decision === 'kept'

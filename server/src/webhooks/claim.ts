@@ -6,7 +6,7 @@ import {
   queryFirst,
 } from '../database/database.ts';
 
-/** `failing`: every delivery of its last turn failed; `slow`: one of them took long. */
+/** `failing`: every delivery of the last turn failed; `slow`: one took more than a second. */
 export type EndpointSlot = 'sound' | 'slow' | 'failing';
 
 export interface LeasedEndpoint {
@@ -22,8 +22,8 @@ export interface LeasedEndpoint {
 /** A lease ends this long after its last renewal. It is longer than a turn of deliveries. */
 const ENDPOINT_LEASE_SECONDS = 30;
 
-// SQL conditions on the endpoint `e`. A lease or a pause that ends later than a new one would is
-// from before the clock was set back, and counts as over.
+// SQL conditions on the endpoint `e`. A lease or a pause that ends later than a new one could
+// is from before the clock was set back: it counts as over.
 const UNLEASED = `coalesce(e.leased_until not between clock_now()
      and clock_now() + interval '${ENDPOINT_LEASE_SECONDS} seconds', true)`;
 

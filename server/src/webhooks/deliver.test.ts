@@ -106,7 +106,7 @@ async function logOf({ owner, id }: Owned) {
   return (await listDeliveries(db, owner, page)).data;
 }
 
-test('no event is written for a move that did not happen, or to an endpoint that did not ask', async () => {
+test('no event is written for a move that did not happen, or to an endpoint that did not choose it', async () => {
   const { task } = await makeTask(fixture);
   const endpoint = await openEndpoint(task.account_id);
   await change(endpoint, { events: ['task.completed'] });
@@ -135,7 +135,7 @@ test('a delivery is tried again at the published times with the same id, and the
   assert.equal(delivery?.attempts[0]?.response, 'out of order');
 });
 
-test('a delivery is found at its time, and costs an idle worker no claim before', async () => {
+test('a delivery is found when it is due, and costs an idle worker no claim before', async () => {
   const { endpoint } = await failedTask();
   const lookFor = async (seconds = 0.5) => {
     const { due, nextSeconds } = await findDueWork(db, [], seconds);
@@ -208,7 +208,7 @@ test('a test event ends the pause of an endpoint, and there are at most ten in a
   await assert.rejects(testEvent(endpoint), { code: 'rate_limited' });
 });
 
-test('what the owner changes during a turn counts at once', async () => {
+test("the owner's changes during a turn take effect at once", async () => {
   const { endpoint } = await failedTask();
   for (let more = 0; more < 9; more += 1) await testEvent(endpoint);
   let changed: Promise<unknown> | undefined;
@@ -224,7 +224,7 @@ test('what the owner changes during a turn counts at once', async () => {
   assert.equal(received.length, 10);
 });
 
-test('a 410 of an address ends no endpoint that has another address by then', async () => {
+test('a 410 from an old address does not switch off an endpoint with a new address', async () => {
   const { endpoint } = await failedTask();
   respond = async (response) => {
     await change(endpoint, { url: `${url}&moved` });
@@ -235,7 +235,7 @@ test('a 410 of an address ends no endpoint that has another address by then', as
   assert.equal(disabledAt, null);
 });
 
-test('an event is sent again when that is asked for while it is sent, and after it arrived', async () => {
+test('an event can be resent while it is being sent, and after it has arrived', async () => {
   const { endpoint } = await failedTask();
   const again = () =>
     sendAgain(db, endpoint.owner, { endpointId: endpoint.id, eventId: received[0]?.id ?? '' });
@@ -253,7 +253,7 @@ test('an event is sent again when that is asked for while it is sent, and after 
   assert.equal((await logOf(endpoint))[0]?.attempts.length, 3);
 });
 
-test('an event that can not be read delays no other one, and counts no try', async () => {
+test('an event whose task can not be read delays no other event, and counts no try', async () => {
   const { task, endpoint } = await failedTask();
   await testEvent(endpoint);
   const taskOf = deps.taskOf;
@@ -280,7 +280,7 @@ test('at most four endpoints of an account are sent to at a time', async () => {
   assert.deepEqual(await claim(), []);
 });
 
-test('an owner is mailed of a new endpoint, secret and address, and by whom', async () => {
+test('an owner is mailed about a new endpoint, secret or address, and who made it', async () => {
   const { endpoint } = await failedTask();
   let clock = 0;
   const told = async () => {
@@ -377,7 +377,7 @@ test('an account has at most ten endpoints, also when creates come at once', asy
   assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 10);
 });
 
-test('what is left of a deleted endpoint, and the log of more than 30 days, is deleted', async () => {
+test('the log of a deleted endpoint is deleted, and any log after 30 days', async () => {
   const { endpoint } = await failedTask();
   await deliver();
   await fixture.database.setClock(29 * 86_400);

@@ -159,7 +159,7 @@ async function send(
 ): Promise<Result> {
   const message = { eventId, timestamp: Math.floor(now), body };
   const response = await outbound.post(url, {
-    // Host look-ups are limited per task of a customer: an endpoint counts like one.
+    // Host look-ups are limited per task of a customer: an endpoint counts like a task.
     customer: { accountId, taskId: endpointId },
     headers: { 'content-type': 'application/json', ...signatureHeaders(message, secrets) },
     body,

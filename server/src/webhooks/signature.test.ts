@@ -24,7 +24,7 @@ function programOf(tab: string): string {
   return program;
 }
 
-/** What a verifier must let pass, and what not. */
+/** Deliveries that a verifier must accept or refuse. */
 function deliveries(): Delivery[] {
   const [secret, other] = [newWebhookSecret(), newWebhookSecret()];
   const body = '{"prompt":"Bühne \u{1f3ac}"}';
@@ -72,14 +72,14 @@ interface Language {
   tab: string;
   /** Prints the version of its compiler or interpreter. */
   version: [string, ...string[]];
-  /** The file that has the program of the page, and after it the lines that ask it. */
+  /** Gets the program of the page, followed by `ask`, which calls it. */
   file: string;
   ask: string;
   compile?: [string, ...string[]];
   run: [string, ...string[]];
 }
 
-/** Each one reads lines of five texts in base64: secret, id, timestamp, signatures, body. */
+/** Each `ask` reads lines of five texts in base64: secret, id, timestamp, signatures, body. */
 const LANGUAGES: Language[] = [
   {
     tab: 'Python',

@@ -50,7 +50,7 @@ async function customerWith(count: number, path: 'slow' | 'quick'): Promise<stri
   return ids;
 }
 
-test('customers whose endpoints are slow delay the events of no other one', async () => {
+test('slow endpoints of some customers do not delay the events of others', async () => {
   const stopping = new AbortController();
   const fetch = createGuardedFetch({ allow: new Set([receiver.host]) });
   const deps: DeliverDeps = {
@@ -68,7 +68,7 @@ test('customers whose endpoints are slow delay the events of no other one', asyn
   await customerWith(1, 'quick');
   claim();
   const waiting = () => sql(db, `select from webhook_deliveries where state = 'waiting'`);
-  // Within less than the 15 seconds after which a try ends by itself.
+  // 10 seconds: a slow try ends by itself after 15.
   await until(async () => quick === 1, Boolean, 10);
   assert.equal(hanging.length, slow.length, 'none of them has got a response');
   await until(async () => performance.now() - allHangSince > SLOW_MS);
@@ -104,7 +104,7 @@ test('the deliveries of a process begin at a bounded rate, and in order', async 
   assert.equal(busy.isBehind(), true, '20 a second');
 });
 
-test('each customer gets a slot before one gets its second', async () => {
+test('each customer gets a slot before any gets a second one', async () => {
   await sql(db, 'update webhook_endpoints set deleted_at = clock_now()');
   const earlier = await customerWith(4, 'quick');
   const later = await customerWith(2, 'quick');

@@ -59,7 +59,7 @@ test('a pack keeps its currency, in which customers have set limits', async () =
   assert.equal(small.currency, 'usd');
 });
 
-test('values that can not be sold are refused', async () => {
+test('packs and plans with invalid values are refused', async () => {
   const wrong = [
     ['packs', 'set', 'Big', ...PACK],
     ['packs', 'set', 'a', ...PACK.with(3, '0')],

@@ -30,14 +30,14 @@ async function warnedOf(changes: Partial<Settings>): Promise<number | undefined>
 }
 
 const NEEDS: [of: string, settings: Partial<Settings>, needed: number | undefined][] = [
-  ['an API has its pool and one more', { roles: new Set(['api']) }, 1001],
-  ['a worker has one that listens too', { roles: new Set(['worker']) }, 1002],
-  ['a process may be both', {}, 1002],
-  ['of several one is a worker, and the first has three', { processes: 2 }, 3 * 1001 + 1 + 3],
-  ['so have those of an API', { processes: 2, roles: new Set(['api']) }, 2 * 1001 + 3],
-  ['workers are not several', { processes: 2, roles: new Set(['worker']) }, 1002],
-  ['the server allows them', { databaseConnections: 4 }, undefined],
-  ['a pooler has its own', { databaseDirectUrl: 'postgres://db/framewright' }, undefined],
+  ['an API: its pool, and one that probes', { roles: new Set(['api']) }, 1001],
+  ['a worker: one more, which listens', { roles: new Set(['worker']) }, 1002],
+  ['an API and a worker in one process', {}, 1002],
+  ['two APIs and a worker: three for the supervisor', { processes: 2 }, 3 * 1001 + 1 + 3],
+  ['two APIs: three for the supervisor', { processes: 2, roles: new Set(['api']) }, 2 * 1001 + 3],
+  ['PROCESSES does not multiply workers', { processes: 2, roles: new Set(['worker']) }, 1002],
+  ['the server allows all: no warning', { databaseConnections: 4 }, undefined],
+  ['a pooler: its own do not count', { databaseDirectUrl: 'postgres://db/framewright' }, undefined],
 ];
 
 test('a start warns of more connections than the server allows', async () => {

@@ -74,7 +74,7 @@ async function makeOrphan(jobId: string) {
   await fixture.db.transaction((tx) => recordOrphans(tx, attempt.id));
 }
 
-/** Does the work while another held task has this one's provider. */
+/** Does the work while this task and another held one have swapped their providers. */
 async function whileSwapped(id: string | undefined, work: () => Promise<void>): Promise<void> {
   const { held } = await makeHeldTask(fixture);
   const exchange = () =>
@@ -185,7 +185,7 @@ test('providers status shows a provider that refuses all submits, until one gets
   assert.deepEqual(await fal(), ['open', null, 3, refusal.cause]);
 });
 
-test('an action records what a pause, its end and other terms replace', async () => {
+test('pausing, resuming and setting terms record what they replace', async () => {
   const before = async (line: string, target: string) => {
     await run(line);
     const [{ details }] = await run(`actions list --target ${target}`);
@@ -322,7 +322,7 @@ test('an acknowledged orphan job is left out of lists and metrics, unless all ar
   await assert.rejects(run('orphans acknowledge ark job-acknowledged'), /ark has no orphan job/);
 });
 
-test('a video is taken down by its ended task, and a file that a live task needs is not', async () => {
+test('a video is taken down by the id of its ended task; a live task keeps its files', async () => {
   const { task, output } = await makeCompleted();
   const done = await run(`objects takedown ${task.id}`);
   assert.deepEqual([done.object_id, done.changed], [output, true]);
@@ -344,7 +344,7 @@ test('a video is taken down by its ended task, and a file that a live task needs
   await assert.rejects(run('objects take-down obj_none'), /there is no object "obj_none"/);
 });
 
-/** A stored upload of so many bytes. */
+/** A stored upload of this size. */
 async function makeUpload(accountId: string, mailbox: string, sizeBytes: number) {
   const id = newId('object');
   const object = `insert into stored_objects (id, owner_id, role, media_type, size_bytes, state)
@@ -386,7 +386,7 @@ test('uploads are listed, by mailbox too, and removed one by one or with their m
   assert.equal(left.length, 0);
 });
 
-test('the ways into an account are listed, and end by sign-out; sessions also by disable', async () => {
+test('sessions, passkeys and identities are listed, and end by sign-out; a disable ends sessions', async () => {
   const { accountId } = await makeCustomer(fixture.db, 0);
   const from = { method: 'code', network: '203.0.113.0/24', browser: 'Firefox on Linux' };
   const begin = () => beginSession(fixture.db, accountId, from);

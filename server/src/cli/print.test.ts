@@ -32,7 +32,7 @@ test('amounts of money are printed as they are charged, in all rows and sections
   assert.match(printPlain([order, { ...order, currency: 'huf' }]), /HUF\u00a05\.00/);
 });
 
-test('what a stranger wrote moves no cursor, begins no line and turns no text around', () => {
+test('text of strangers moves no cursor, begins no line and reverses no text', () => {
   const name = 'a\u001b[2Jb\u009b1mc\u202ed\u2066e\u200bf\rg\nh\u2028i\u0007';
   const shown = 'a\\u001b[2Jb\\u009b1mc\\u202ed\\u2066e\\u200bf\\u000dg\\u000ah\\u2028i\\u0007';
   assert.equal(printPlain({ name }), `name  ${shown}\n`);
@@ -41,7 +41,7 @@ test('what a stranger wrote moves no cursor, begins no line and turns no text ar
   assert.equal(printPlain({ name: 'Zoë 東京 👩‍💻 می‌خواهم' }), 'name  Zoë 東京 👩‍💻 می‌خواهم\n');
 });
 
-/** All but the ends of lines. */
+/** Control and invisible characters, except line ends. */
 const UNSAFE = /[^\P{Cc}\n]|[\u200b\u2028\u202e\u2066]/u;
 
 const ROWS = [
@@ -64,7 +64,7 @@ async function textOf(pieces: AsyncIterable<string>): Promise<string> {
   return text;
 }
 
-test('as JSON it is one value, also without rows', async () => {
+test('a row stream as JSON is one value, even without rows', async () => {
   assert.deepEqual(JSON.parse(await textOf(printRows(streamOf(ROWS), true))), {
     rows: JSON.parse(JSON.stringify(ROWS)),
     total: 4,

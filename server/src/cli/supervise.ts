@@ -64,7 +64,7 @@ export async function supervise(
   }
 }
 
-/** Starts the first process alone, so that a mistake is reported once and not by each. */
+/** Starts the first process alone, so that a mistake is reported once, not by each process. */
 async function runMembers(
   members: Member[],
   deps: { config: Config; log: Log; stop: StopRequest; db: Database; signal: AbortSignal },
@@ -94,7 +94,7 @@ async function runMembers(
 
 /**
  * Runs a process, and restarts it whenever it ends, until the signal aborts.
- * @param onStarted given for the first process only. If it ends before it has started, all stop
+ * @param onStarted given for the first process only: if that ends before its start, all stop
  */
 async function keepRunning(
   member: Member,

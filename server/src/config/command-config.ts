@@ -4,8 +4,8 @@ import { choice, type Environment, namingVariables, read } from '../kernel/varia
 import type { StorageSettings } from '../storage/open-storage.ts';
 import { parseS3Url } from '../storage/s3/settings.ts';
 
-// The settings of operator commands. They load no provider, which would add half to a command's
-// time.
+// The settings of operator commands. This file imports no provider: a command would take half as
+// long again.
 
 export type DatabaseConfig = ReturnType<typeof readDatabaseConfig>;
 
@@ -45,7 +45,7 @@ export function readStorageSettings(env: Environment = process.env): StorageSett
     : { kind: 's3', s3: namingVariables('STORAGE_URL', () => parseS3Url(text)) };
 }
 
-/** As `listVendorModels` of the registry, which is loaded for this command only. */
+/** Imports the registry lazily: only `models import` needs it. */
 export async function readVendorModels(
   provider: string,
   connection?: string,
@@ -55,7 +55,7 @@ export async function readVendorModels(
   return listVendorModels(env, provider, connection);
 }
 
-/** As `readBrand`, which is loaded for this command only. */
+/** Imports `readBrand` lazily: only the commands about the brand need it. */
 export async function readBrandVariables(env: Environment = process.env) {
   const { readBrand } = await import('./brand.ts');
   return readBrand(env);

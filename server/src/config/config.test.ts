@@ -10,7 +10,7 @@ import { readConfig } from './config.ts';
 import { readWebsite } from './website.ts';
 
 // repository/operations-docs.test.ts shows the defaults that the pages name.
-test('without any variable nothing is kept elsewhere, sent elsewhere or reached within the network', () => {
+test('without any variable nothing is stored or sent elsewhere, and no private host is reached', () => {
   const config = readConfig({});
   const names = config.configuredProviders.map(({ name }) => name);
   assert.deepEqual(names, ['local', TEST_PROVIDER]);
@@ -131,7 +131,7 @@ function isOneLineAbout(name: string): (error: unknown) => boolean {
     error instanceof UsageError && error.message.includes(name) && !error.message.includes('\n');
 }
 
-test('a service that moderates needs a secret that can sign', () => {
+test('a webhook that moderates needs a secret that can sign', () => {
   const url = 'https://words.example.com';
   for (const secret of ['', 'hunter2', 'whsec_aHVudGVyMg==', `${'a'.repeat(32)}`]) {
     const env = { MODERATION_URL: url, MODERATION_SECRET: secret };
@@ -236,7 +236,7 @@ test('STORAGE_URL names a bucket of Amazon S3 or of another store', () => {
   assert.deepEqual([own.deliveryMode, own.presignsInputs], ['proxy', true]);
 });
 
-test('the connections of each process become fewer with the number of processes', () => {
+test('the more processes there are, the fewer database connections each has', () => {
   const read = (PROCESSES: string, own = {}) => {
     const { processes, databaseConnections } = readConfig({ PROCESSES, ...own });
     return [processes, databaseConnections];

@@ -34,7 +34,7 @@ const FINE: Array<Record<string, string>> = [
   },
 ];
 
-test('a provider that fetches needs an https PUBLIC_URL; for a simulator there is a warning', () => {
+test('a provider that fetches inputs needs an https PUBLIC_URL; a simulator causes a warning', () => {
   for (const env of REFUSED) {
     const check = () => checkProviderAddresses(readConfig(env), recordingLog().log);
     const isSaid = (error: unknown) =>

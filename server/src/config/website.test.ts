@@ -31,7 +31,7 @@ test('a malformed value is refused with the name of the variable', () => {
 
 const SMTP_URL = 'smtps://ada%40example.com:p%3Ass@mail.example.com';
 
-test('mail is sent by a server, whose login may have any characters', () => {
+test('SMTP_URL names the mail server; its login may have any characters', () => {
   const { mail } = readWebsite({ SMTP_URL, MAIL_FROM: 'Video <no-reply@example.com>' });
   assert.deepEqual(mail, {
     host: 'mail.example.com',
@@ -45,7 +45,7 @@ test('mail is sent by a server, whose login may have any characters', () => {
   assert.deepEqual([plain?.port, plain?.isTls, plain?.login], [2525, false, undefined]);
 });
 
-test('a password is not shown', () => {
+test('an error about the mail server does not show its password', () => {
   for (const settings of [{ SMTP_URL }, { SMTP_URL: SMTP_URL.replace('smtps', 'ftp') }]) {
     assert.throws(
       () => readWebsite(settings),
@@ -54,7 +54,7 @@ test('a password is not shown', () => {
   }
 });
 
-test('the slash at the end of an issuer stays, since it is compared', () => {
+test('the slash at the end of an issuer stays, since issuers are compared verbatim', () => {
   const OIDC_ISSUER = 'https://id.example.com/application/video/';
   const { oidc } = readWebsite({
     OIDC_ISSUER,
@@ -74,7 +74,7 @@ test('nothing is sold unless a key is set', () => {
   assert.equal(simulated?.baseUrl, 'http://127.0.0.1:12111');
 });
 
-test('half a setting, and a value that is no key, keep the service from starting without showing it', () => {
+test('incomplete or invalid Stripe variables are refused, and the key is not shown', () => {
   for (const env of [
     { STRIPE_SECRET_KEY: 'sk_live_1' },
     { STRIPE_WEBHOOK_SECRET: 'whsec_1' },
@@ -98,7 +98,7 @@ test('tracing is off until an endpoint or the exporter is set', () => {
   assert.equal(readTracing({ ...ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }), undefined);
 });
 
-test('values that OpenTelemetry knows and the service does not have keep it from starting', () => {
+test('values of OpenTelemetry that the service does not support are refused', () => {
   for (const [name, value] of [
     ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
     ['OTEL_TRACES_EXPORTER', 'zipkin'],

@@ -23,7 +23,7 @@ export function passkeyHost(publicUrl: string): string | undefined {
   return isIP(hostname.replaceAll(/[[\]]/g, '')) === 0 ? hostname : undefined;
 }
 
-/** Whose response to a challenge counts, and for what. */
+/** Who must respond to a challenge, and for what. */
 interface ChallengeOwner {
   /** null: a sign-in. */
   accountId: string | null;
@@ -54,7 +54,7 @@ const take = whether<ChallengeOf>(
    returning challenge`,
 );
 
-/** Deletes it, so that a recorded response can't be replayed. @returns whether it existed */
+/** Deletes the challenge, so that a recorded response can't be replayed. @returns whether it existed */
 export async function takeChallenge(
   db: Queryable,
   challenge: string,
@@ -118,7 +118,7 @@ const recordUse = whether<[id: string, counter: number], Transaction>(
    where id = $1 and (counter < $2 or $2 = 0) returning id`,
 );
 
-/** @throws ApiError `sign_in_failed` if it was removed meanwhile, or used with this counter */
+/** @throws ApiError `sign_in_failed` if the passkey was removed meanwhile, or used with this counter */
 export async function usePasskey(
   tx: Transaction,
   { id, counter }: Pick<CheckedPasskey, 'id' | 'counter'>,

@@ -18,7 +18,7 @@ const MAILS_OF_MAILBOX = [
 ];
 
 /**
- * The statements of a table of codes. It has at most one code per owner; a new code replaces it.
+ * The statements of a table of codes. An owner has at most one code: a new one replaces it.
  */
 function codesIn(table: 'sign_in_codes' | 'proof_codes', owner: 'email' | 'session_id') {
   return {
@@ -58,8 +58,8 @@ function hashOf({ owner, code }: GivenCode): Buffer {
 }
 
 /**
- * Counts a mail that somebody without a session asks for.
- * @throws ApiError `rate_limited` when its mailbox gets too many
+ * Counts a requested mail, such as a code.
+ * @throws ApiError `rate_limited` when the mailbox gets too many
  */
 export async function countMail(db: Queryable, email: string): Promise<void> {
   const name = hash('sha256', mailboxOf(email), 'base64url');

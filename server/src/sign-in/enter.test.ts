@@ -58,7 +58,7 @@ const MAILBOXES = [
   ['ann.lee@outlook.com', 'Ann.Lee+2@outlook.com'],
 ];
 
-test('addresses of one mailbox are recognized as such, and no others', () => {
+test('the addresses of one mailbox have one name, and no others have it', () => {
   for (const [name = '', ...others] of MAILBOXES) {
     for (const address of [name, ...others]) assert.equal(mailboxOf(address), name);
   }
@@ -88,7 +88,7 @@ test('an account that an operator made gets no credits at the first sign-in', as
   assert.equal((await balances(database.db, accountId)).promotional.available, 0);
 });
 
-test('what has expired is deleted, and what has not stays', async () => {
+test('expired challenges, sign-in starts and windows are deleted, and no others', async () => {
   const { db, setClock } = database;
   const counts = async () => {
     const [row] = await sql<Record<string, number>>(

@@ -70,7 +70,7 @@ export async function lockAndReopen(
   accountId: string,
   onReopened: OnReopened,
 ): Promise<boolean> {
-  // An account being disabled right now gets no session.
+  // Waits for a disable under way, so that a disabled account gets no session.
   if (await keepEnabled(tx, accountId)) return false;
   if (!(await reopenAccount(tx, accountId))) throw accountDisabled();
   await onReopened(tx, accountId);

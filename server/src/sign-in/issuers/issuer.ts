@@ -63,7 +63,7 @@ const STORE = namedStatement(
      clock_now() + interval '${START_SECONDS} seconds')`,
 );
 
-/** @returns the token for a short-lived cookie of the browser that began it */
+/** @returns the token for a short-lived cookie of the browser that began the sign-in */
 export async function storeStart(
   db: Queryable,
   issuer: IssuerName,

@@ -98,14 +98,14 @@ export function besideField({ message, details }: ApiFailure): string {
 
 let onSignedOut: (sentAt: number) => void = () => {};
 
-/** The listener gets the time when the request was sent, by `performance.now()`. */
+/** @param listener called after a 401 with the time its request was sent (`performance.now()`) */
 export function whenSignedOut(listener: (sentAt: number) => void): void {
   onSignedOut = listener;
 }
 
 let askForProof: (failure: ApiFailure) => Promise<boolean> = async () => false;
 
-/** @param ask gets the response that requires a proof; returns whether it was given */
+/** @param ask gets the response that requires a proof; returns whether the user gave the proof */
 export function whenProofIsRequired(ask: (failure: ApiFailure) => Promise<boolean>): void {
   askForProof = ask;
 }

@@ -1,6 +1,6 @@
 import type { PageBrand } from '../../server/src/site/pages/page-brand.ts';
 
-/** The operator's brand, which the service puts into each page (theme-before-paint.js colours it). */
+/** The operator's brand, which is in each page. theme-before-paint.js applies its colour. */
 export const brand: PageBrand = JSON.parse(
   document.querySelector<HTMLMetaElement>('meta[name=brand]')?.content ?? '{}',
 );

@@ -49,7 +49,7 @@ export function useDraft<Value extends object>(
   };
 }
 
-/** For strings, numbers and booleans. Fields saved by an earlier release are kept if they fit. */
+/** For strings, numbers and booleans. Keeps the fields of an earlier release whose types fit. */
 function plainCodec<Value extends object>(initial: () => Value): Codec<Value> {
   return {
     encode: (value) => value,

@@ -1,4 +1,4 @@
-/** The focused element and its ancestors, each with its siblings: a removed element loses them. */
+/** The focused element and its ancestors, each with its siblings, which a removed element loses. */
 type Place = { element: Element; next: Element | null; previous: Element | null }[];
 
 const ROW = 'tr, li';
@@ -13,7 +13,7 @@ export function placeOf(focused: Element | null): Place {
   return place;
 }
 
-/** If the element is gone, the row below or above it gets the focus, or its section's heading. */
+/** Focuses the element; if it is gone, the row below or above, or the section's heading. */
 export function returnTo(place: Place): void {
   const at = place.findIndex(({ element }) => element.isConnected);
   const removed = place[at - 1];

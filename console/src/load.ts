@@ -76,7 +76,7 @@ export function useRead<Data>(
   };
 }
 
-/** @param given undefined for a path with parameters: nothing to read yet */
+/** @param given if the path has parameters, undefined means that there is nothing to read yet */
 export function useLoad<Path extends ReadPath>(
   path: Path,
   ...given: AddressParts<Path> | [given: undefined]

@@ -42,7 +42,7 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
   const [state, setState] = useState<SessionState>(() => ({ kind: 'loading', wasIn: wasIn() }));
   const account = useRef<string | undefined>(undefined);
   const reads = useRef(0);
-  /** When the latest read that found a session began. */
+  /** The start of the latest read that found a session. */
   const knownSignedInAt = useRef(0);
   const refresh = useCallback(async () => {
     const mode = windowMode();
@@ -78,7 +78,7 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
     whenSignedOut((sentAt) => sentAt >= knownSignedInAt.current && setState(outAfter));
     void refresh();
   }, [refresh]);
-  // When the window becomes visible: another window may have spent credits.
+  // While this window was hidden, another one may have spent credits.
   useListener(['visibilitychange', 'focus'], () => {
     if (document.visibilityState === 'visible') void refresh();
   });
@@ -127,7 +127,7 @@ function readMe(mode: Mode): Promise<Me> {
 
 async function readSession(mode: Mode): Promise<SessionState> {
   try {
-    // Avoids a 401 for visitors, which browsers log as an error.
+    // Visitors ask for a session first: browsers would log the 401 of `readMe` as an error.
     const isOut = !wasIn() && !(await api('GET /console/api/site')).has_session;
     if (isOut) return { kind: 'out', hasEnded: false };
     return { kind: 'in', me: await readMe(mode) };

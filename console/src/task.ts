@@ -8,7 +8,7 @@ export function nameOf({ name, prompt }: VideoItem): string {
   return name ?? prompt;
 }
 
-/** A task's state in the words of `Status`. */
+/** A task's state, for the component `Status`. */
 export function shownState({ status, is_held: isHeld, deleted }: VideoItem): string {
   if (isHeld) return 'held';
   return deleted ? 'deleted' : status;

@@ -1,4 +1,4 @@
-// Runs before the first paint; see vite-settings.ts. The switch in ui/theme.tsx writes this value.
+// Runs before the first paint; see vite-settings.ts. shell/theme.tsx writes this value.
 try {
   const theme = localStorage.getItem('theme');
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;

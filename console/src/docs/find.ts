@@ -16,7 +16,7 @@ const STOP_WORDS = new Set(
   your`.split(/\s+/),
 );
 
-/** A line has the docs' word, or several joined by `_`, then what readers call it. */
+/** A line has a word of the docs, or several joined by `_`, then the readers' words for it. */
 const SYNONYM_LINES = `
 aspect_ratio portrait landscape square vertical horizontal orientation
 cancel abort stop interrupt

@@ -20,7 +20,7 @@ export function ModeSwitch({ mode }: { mode: Mode }) {
   const change = async (isTest: boolean) => {
     setWanted(isTest ? 'test' : 'live');
     await switchTo(isTest ? 'test' : 'live');
-    setWanted(mode); // a switch that succeeded has remounted this by its key
+    setWanted(mode); // after a failure; a success has remounted this by its key, the mode
   };
   return <Switch label="Test mode" checked={wanted === 'test'} onChange={change} />;
 }

@@ -16,7 +16,7 @@ let open: (opened: Opened) => void = () => {};
 /**
  * Opens a dialog above all others. The user closes it, or a navigation does.
  * @param options.mustBeAnswered for what can't be shown again, such as a secret: only the buttons in
- *   it close it. Back changes the page below it, and the browser asks before it leaves the site
+ *   the dialog close it. A navigation keeps it open, and the browser asks before leaving the site
  */
 export function openDialog(content: ComponentChildren, { mustBeAnswered = false } = {}): void {
   count += 1;
@@ -65,7 +65,7 @@ function useModal(mustBeAnswered: boolean, onClose: () => void) {
   const latest = useRef(onClose);
   latest.current = onClose;
   // A layout effect, because a plain one runs too late: by then the focus may have left the opener,
-  // and it would come back some time after the dialog is gone.
+  // and would return only some time after the dialog is gone.
   useLayoutEffect(() => {
     const before = placeOf(document.activeElement);
     const element = dialog.current;
@@ -85,7 +85,7 @@ function useModal(mustBeAnswered: boolean, onClose: () => void) {
 
 interface DialogProps {
   title: string;
-  /** Called when the dialog closes, instead of removing it: it must do so itself (`useClose`). */
+  /** Replaces the default, which removes the closed dialog: must do the same (`useClose`). */
   onClose?: (() => void) | undefined;
   children: ComponentChildren;
 }

@@ -40,7 +40,7 @@ export function Money({ minor, currency }: { minor: number; currency: string }) 
   return <span class="figures whitespace-nowrap">{formatMoney(minor, currency)}</span>;
 }
 
-/** About what credits cost, and at which price; nothing where none are sold. */
+/** About what the credits cost, and in which offer; nothing if none are sold. */
 export function Worth({ credits, rate }: { credits: number; rate: OnSale['rate'] }) {
   if (rate === null) return null;
   const minor = Math.max(1, Math.round((credits * rate.price) / rate.credits));

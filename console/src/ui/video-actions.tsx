@@ -73,12 +73,12 @@ export function editAnnotations(items: VideoItem[], onSaved: () => unknown): voi
   void openWith(({ AnnotationsDialog }) => <AnnotationsDialog items={items} onSaved={onSaved} />);
 }
 
-/** Asks whether the files of these videos are deleted. */
+/** Asks for confirmation before deleting the files of these videos. */
 export function askToDelete(items: VideoItem[], onDeleted: () => unknown): void {
   void openWith(({ DeletionDialog }) => <DeletionDialog items={items} onDeleted={onDeleted} />);
 }
 
-/** Opens the dialog for a video that can be shared. */
+/** Opens the dialog. Renders nothing for a video that can't be shared. */
 export function ShareButton({ task }: { task: ShownTask }) {
   const { can_share: canShare } = useMe();
   if (!canShare || task.video_url === null || task.surface === 'test') return null;

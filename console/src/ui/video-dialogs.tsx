@@ -56,8 +56,8 @@ function ShareForm({ task: { id }, onMade }: { task: ShownTask; onMade: () => Pr
   return (
     <form class="grid gap-5" onSubmit={submitting(send)}>
       <p class="text-dim">
-        Anybody with the link can watch it, without an account. It shows nothing else of yours, and
-        ends at the latest with the video.
+        Anybody with the link can watch the video, without an account. The link shows nothing else
+        of yours, and ends with the video at the latest.
       </p>
       <Switch label="Show the prompt" checked={showsPrompt} onChange={setShowsPrompt} />
       <Select label="It ends" choices={ENDS} value={ends} onChange={setEnds} />

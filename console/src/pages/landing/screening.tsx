@@ -34,7 +34,7 @@ export function Screening() {
 
 interface ScreenProps
   extends Record<'src' | 'poster' | 'label' | 'shape' | 'caption' | 'note', string> {
-  /** The chosen video is no longer shared. */
+  /** Called if the chosen video is no longer shared. */
   onGone?: () => void;
 }
 

@@ -26,7 +26,7 @@ export function useFiles(form: Form, rules: Rules, change: Change) {
     change((before) => {
       return { ...before, media: { ...before.media, [field]: next(before.media[field]) } };
     });
-  /** Uploads files into fields, for which it switches the mode. A slot's own files need no toast. */
+  /** Uploads files, in a mode that has their fields. Files dropped on a slot need no toast. */
   const upload = (files: Placed[], hasToast = true) => {
     const [first] = files;
     const mode = first && modeOf(first.field, rules);
@@ -38,7 +38,7 @@ export function useFiles(form: Form, rules: Rules, change: Change) {
     const { length } = files;
     if (hasToast) {
       toast(length === 1 ? 'The file is added to the form.' : `${length} files are added.`);
-      requestAnimationFrame(reveal); // the mode may just bring this part
+      requestAnimationFrame(reveal); // a new mode may have to render this part first
     }
     for (const { file, field } of files) {
       const onChange = (medium: Medium) => {
@@ -48,7 +48,7 @@ export function useFiles(form: Form, rules: Rules, change: Change) {
       void addUpload(file, { maxBytes: rules.prices.limits.upload_bytes, onChange });
     }
   };
-  /** Adds as many files as there is room for. @param field the slot that got them, if one did */
+  /** Adds as many files as there is room for. @param field the slot they were dropped on, if any */
   const add = (files: File[], field?: MediaField) => {
     const placed = placedIn(files, { form, rules, field });
     const left = files.length - placed.length;
@@ -66,12 +66,12 @@ export function useFiles(form: Form, rules: Rules, change: Change) {
   return {
     onMedia,
     add,
-    /** Fills in the form, with the uploads that it names. */
+    /** Fills in the form, and looks up the uploads that it names. */
     fill(next: Form) {
       change(() => next);
       void describeUploads(next, onMedia);
     },
-    /** Replaces the file of a field that has one. */
+    /** Replaces the file of a field that takes only one. */
     replace(file: File, field: MediaField) {
       onMedia(field, () => []);
       upload([{ file, field }]);

@@ -98,7 +98,7 @@ export function newMedium(more: Partial<Medium> = {}): Medium {
   return { key: `medium-${keys}`, url: '', seconds: 5, ...more };
 }
 
-/** @param base what is known of it already */
+/** @param base the file while it was uploading, or a new medium */
 export function mediumOf(upload: SiteUpload, base = newMedium()): Medium {
   const seconds = Math.round(upload.duration_seconds ?? base.seconds);
   return { ...base, url: upload.url, upload, seconds };

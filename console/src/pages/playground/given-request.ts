@@ -8,11 +8,12 @@ export interface GivenRequest {
   refused: string[];
 }
 
-/** A link that fills in the form. It has no uploads, which are the account's own. */
+/** A link that fills in the form. Leaves out uploads, which only their account can use. */
 export function linkTo(body: Body, origin: string): string {
   const isUpload = (url: unknown) => String(url).startsWith('upload:');
-  const own = MEDIA_FIELDS.filter((field) => [body[field]].flat().some(isUpload));
-  const shared = Object.entries(body).filter(([field]) => !own.some((known) => known === field));
+  const withUploads = MEDIA_FIELDS.filter((field) => [body[field]].flat().some(isUpload));
+  const isShared = ([field]: [string, unknown]) => !withUploads.some((known) => known === field);
+  const shared = Object.entries(body).filter(isShared);
   return `${origin}/playground?request=${encodeURIComponent(JSON.stringify(Object.fromEntries(shared)))}`;
 }
 

@@ -29,7 +29,7 @@ export function Notices({ runs, ...actions }: Omit<ReturnType<typeof useRuns>, '
   );
 }
 
-/** Asks what to do with requests that got no response. Only a reload resends them by itself. */
+/** Asks whether to resend requests that got no response. */
 function Lost({ batch, error, retry, discard }: NoticeProps) {
   const { isBusy, send } = useSending(() => discard(batch));
   const isOne = batch.length === 1;

@@ -172,7 +172,7 @@ function Playground(props: PlaygroundProps) {
   );
 }
 
-/** Prices and sends the form's request, and lists the tasks that came of it. */
+/** Prices and sends the form's request, and lists the account's newest tasks. */
 function useGeneration(form: Form, rules: Rules) {
   const me = useMe();
   const { refresh } = useSession();

@@ -14,7 +14,7 @@ import type { Body } from './form-model.ts';
 type Preset = Item<'GET /console/api/presets'>;
 
 interface PresetsProps {
-  /** The form as it is. */
+  /** Returns the form's request. */
   body: () => Body;
   onUse: (request: Body) => void;
 }

@@ -42,7 +42,7 @@ export function useQuote(form: Form, count: number, prices: FormRules, balance: 
   const last = useRef<Quote | undefined>(undefined);
   if (data || error) last.current = data;
   const isStale = debounced !== text || !(data || error); // the form has changed meanwhile
-  /** Whether the balance pays for all videos together now: another window may have spent some. */
+  /** Whether the balance still pays for all videos: another window may have spent credits. */
   const isPayable = async () => (await ask(text)).is_affordable;
   return { quote: last.current, error, isStale, isPayable };
 }
@@ -61,7 +61,7 @@ interface PriceProps {
 const MAX_COUNT = 4;
 const COUNTS = Array.from({ length: MAX_COUNT }, (_, i) => i + 1);
 
-/** Sticks to the lower edge: on a phone above the navigation, and over the whole page. */
+/** Sticks to the lower edge, on a phone above the navigation. */
 const BAR =
   'sticks sticky bottom-[calc(3.65rem+env(safe-area-inset-bottom))] z-20 order-last -mx-4 border-y border-edge bg-sheet px-4 py-3 sm:-mx-8 sm:px-8 md:bottom-0 lg:mx-0 lg:border lg:px-7 lg:py-4';
 

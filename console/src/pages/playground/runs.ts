@@ -33,7 +33,7 @@ const STORED = { live: 'framewright.generation', test: 'framewright.test-generat
 /** The account and mode that the runs belong to. */
 type Owner = Pick<Me, 'account_id' | 'mode'>;
 
-/** `taskId`: kept by an earlier release, whose requests stayed here when they had a task. */
+/** `taskId`: written by an earlier release, which also kept requests that had a task. */
 type Kept = Submission & { isLost?: boolean; taskId?: string };
 
 /** This window's requests without a task, newest first, if they are this account's. */
@@ -96,8 +96,8 @@ addEventListener('pageshow', () => {
 });
 
 /**
- * Statuses that leave open whether the request was accepted. A 429 too: this try was refused, but
- * says nothing about an earlier try with the same key.
+ * Statuses that leave open whether the request was accepted. A 429 refuses this try, but says
+ * nothing about an earlier try with the same key.
  */
 const isUncertain = ({ status }: ApiFailure) => status === 0 || status === 429 || status >= 500;
 
@@ -136,7 +136,7 @@ async function send(list: RunList, submissions: Submission[]): Promise<void> {
   void list.refresh();
 }
 
-/** Sends new requests, or resends earlier ones that got no response. */
+/** Sends requests. If a batch that got no response is the same, resends it with its keys. */
 async function generate(list: RunList, bodies: Body[]): Promise<void> {
   if (list.runs.some(({ kind }) => kind === 'sending')) return; // a second click
   const same = lostBatches(list.runs).find(
@@ -175,7 +175,7 @@ async function discard(list: RunList, runs: Run[]): Promise<void> {
   );
 }
 
-/** On opening the page: resends interrupted requests, and asks for those without a response. */
+/** When the page opens: resends interrupted requests, and looks up the tasks of lost ones. */
 function resume(list: RunList): void {
   change(
     list,

@@ -46,7 +46,7 @@ export function Settings(props: Props) {
   );
 }
 
-/** Without a prompt, if there is none: presets may leave it open. */
+/** Leaves out an empty prompt: a preset needs none. */
 function presetOf({ prompt, ...rest }: Body): Body {
   return prompt === '' ? rest : { prompt, ...rest };
 }

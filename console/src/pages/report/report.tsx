@@ -55,7 +55,7 @@ function Form({ onSent }: { onSent: (receipt: string) => void }) {
     });
     draft.drop();
     onSent(receipt);
-    scrollTo(0, 0); // its title would be behind the header
+    scrollTo(0, 0); // or the header would hide the receipt's title
   });
   const errorOf = (name: string) =>
     failure?.details.field === name ? besideField(failure) : undefined;

@@ -11,7 +11,7 @@ import { RelativeTime } from '../../ui/format.tsx';
 import { type Column, column, ListTable, prose, RowButtons } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 
-/** The account's passkeys. The button to add one is shown only where this browser can. */
+/** The account's passkeys, with a button to add one if this browser supports passkeys. */
 export function Passkeys() {
   const about = useLoad('/console/api/site');
   const list = useLoad('/console/api/passkeys');

@@ -10,7 +10,7 @@ export type Filters = Partial<Record<(typeof NAMES)[number], string>>;
 
 const NAMES = ['text', 'state', 'starred', 'model', 'key', 'surface', 'tag', 'from', 'to'] as const;
 
-/** How many of the names are not folded away. */
+/** So many of the names, from the first on, are always visible. */
 const FREQUENT = 3;
 
 export function filtersOf(query: Record<string, string>): Filters {

@@ -139,7 +139,7 @@ function questionsOf({ endpoint, onChanged, onDeleted }: Changes & { onDeleted: 
     disable: {
       title: 'Disable the endpoint?',
       action: 'Disable the endpoint',
-      text: 'Nothing is sent to it. Events until you enable it again are not sent later.',
+      text: 'Nothing is sent to it. Events that happen while it is disabled are never sent.',
       request: async () => {
         const body = { enabled: false };
         onChanged(await api('PATCH /console/api/webhooks/:id', { ...input, body }));

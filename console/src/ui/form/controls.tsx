@@ -38,7 +38,7 @@ function choicesOf({ choices }: ChoiceProps) {
   );
 }
 
-/** @param props.required a choice without a value can't be sent */
+/** @param props.required the form can't be sent while the choice with an empty value is selected */
 export function Select(props: ChoiceProps & { required?: boolean }) {
   const { label, hint, error, value, required, onChange } = props;
   return (

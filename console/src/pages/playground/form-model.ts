@@ -213,9 +213,13 @@ export function missingIn(form: Form, { schema, prices }: Rules): Record<string,
     missing[requires[0] ?? ''] = 'This mode needs at least one file here.';
   }
   for (const field of MEDIA_FIELDS) {
-    if (form.media[field].some(({ progress }) => progress)) missing[field] = 'Wait for the upload.';
+    if (isUploading(form, field)) missing[field] = 'Wait for the upload.';
   }
   return missing;
+}
+
+export function isUploading({ media }: Form, field: MediaField): boolean {
+  return media[field].some(({ progress }) => progress);
 }
 
 /** The values that a model offers, for each field in which models may differ. */

@@ -19,7 +19,9 @@ import {
   type Form,
   formFromKept,
   formOf,
+  isUploading,
   keptForm,
+  MEDIA_FIELDS,
   type MediaField,
   missingIn,
   type Rules,
@@ -161,7 +163,7 @@ function Playground(props: PlaygroundProps) {
             onFill={(request) => files.fill(formOf(request, rules.schema))}
           />
         </div>
-        <PriceBox {...priceBox} />
+        <PriceBox {...priceBox} isUploading={MEDIA_FIELDS.some((one) => isUploading(form, one))} />
       </div>
       <div ref={result} class="grid scroll-mt-24 grid-cols-[minmax(0,1fr)] gap-8">
         <Notices runs={runs} {...actions} />

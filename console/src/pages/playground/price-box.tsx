@@ -55,6 +55,7 @@ interface PriceProps {
   /** Why nothing was sent. */
   failure: ApiFailure | undefined;
   isBusy: boolean;
+  isUploading: boolean;
   onCount: (count: number) => void;
 }
 
@@ -65,7 +66,8 @@ const COUNTS = Array.from({ length: MAX_COUNT }, (_, i) => i + 1);
 const BAR =
   'sticks sticky bottom-[calc(3.65rem+env(safe-area-inset-bottom))] z-20 order-last -mx-4 border-y border-edge bg-sheet px-4 py-3 sm:-mx-8 sm:px-8 md:bottom-0 lg:mx-0 lg:border lg:px-7 lg:py-4';
 
-export function PriceBox({ price, count, seeds, failure, isBusy, onCount }: PriceProps) {
+export function PriceBox(props: PriceProps) {
+  const { price, count, seeds, failure, isBusy, isUploading, onCount } = props;
   const { quote, isStale, error } = price;
   const { state } = useSession();
   const isTooExpensive = quote?.is_affordable === false;
@@ -92,8 +94,8 @@ export function PriceBox({ price, count, seeds, failure, isBusy, onCount }: Pric
           <TooFewCredits isTest={'test' in quote.available} />
         ) : (
           <span class="grid lg:flex-1">
-            <Button look="primary" icon="play" type="submit" busy={isBusy}>
-              {isBusy ? 'Sending' : 'Generate'}
+            <Button look="primary" icon="play" type="submit" busy={isBusy || isUploading}>
+              {isBusy ? 'Sending' : isUploading ? 'Uploading' : 'Generate'}
             </Button>
           </span>
         )}

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { grant } from '../../server/src/ledger/ledger.ts';
 import { audit } from '../../server/src/operator/audit.ts';
 import { makeCustomer } from '../../server/test/customer.ts';
@@ -224,6 +225,66 @@ async function compareInNewTab(page: Page): Promise<void> {
   await page.locator('h1').press('?');
   await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
   await expectNoViolations(page);
+}
+
+for (const [width, height] of [
+  [1280, 800],
+  [390, 844],
+] as const) {
+  test(`of ten videos one is continued and shared, and three are downloaded, ${width} px wide`, async () => {
+    const viewport = { width, height };
+    const { page } = await signedInPage(site, { credits: 11 * CHEAPEST, viewport });
+    await open(page, '/playground', 'Playground');
+    await fillIn(page, 'A lighthouse at dawn');
+    const made = page.getByRole('tab', { name: /Completed/ });
+    for (const [count, total] of [
+      [4, 4],
+      [4, 8],
+      [2, 10],
+    ] as const) {
+      await generateTogether(page, count);
+      await made.nth(total - 1).waitFor({ timeout: 90_000 });
+    }
+    await made.nth(5).click();
+    await page.getByRole('button', { name: 'Continue from its last frame' }).click();
+    await expectInSight(page.getByText(/last-frame\.png/));
+    await generateTogether(page, 1);
+    await made.nth(10).waitFor({ timeout: 60_000 });
+    await expectInSight(page.locator('video'));
+    await page.getByRole('button', { name: 'Share', exact: true }).click();
+    await page.getByRole('button', { name: 'Make the link' }).click();
+    const link = await page.getByRole('region', { name: 'Link' }).textContent();
+    await page.keyboard.press('Escape');
+    const stranger = await site.newPage({ viewport });
+    await stranger.goto(link ?? '');
+    assert.ok(await isPlayable(stranger));
+    await page.getByRole('link', { name: 'All videos' }).click();
+    await settled(page, 'Videos');
+    for (const i of [0, 4, 9]) await page.getByRole('checkbox').nth(i).check();
+    const download = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Download', exact: true }).click();
+    const archive = await readFile(await (await download).path());
+    assert.equal(archive.toString('latin1').split('PK\x01\x02').length - 1, 3);
+  });
+}
+
+async function generateTogether(page: Page, count: number): Promise<void> {
+  await page.getByLabel('How many videos').selectOption(String(count));
+  await page.getByText(count === 1 ? 'This video costs' : `These ${count} videos cost`).waitFor();
+  await expectInSight(generate(page));
+  await generate(page).click();
+}
+
+/** Without scrolling. */
+async function expectInSight(one: Locator): Promise<void> {
+  await one.waitFor();
+  const isInSight = () =>
+    one.evaluate((element) => {
+      const { top, bottom, left, right } = element.getBoundingClientRect();
+      const middle = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+      return middle !== null && (element.contains(middle) || middle.contains(element));
+    });
+  await until(isInSight, Boolean);
 }
 
 const CREATES = '**/console/api/generations';

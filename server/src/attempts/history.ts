@@ -47,7 +47,7 @@ const NEEDED = [
   `phase = 'completed' and not ${isPastRetention('tasks.output_object_id')}`,
   // Some file is still to be deleted.
   hasFiles(`tasks.id || ${ATTEMPTS}`),
-  runsJob(ATTEMPTS), // such as a job of the local provider after a cancel
+  runsJob(ATTEMPTS), // such as a cancelled job that the local renderer has not stopped yet
 ];
 
 const deletable = queryColumn<[taskIds: string[], before: string], string>(

@@ -21,7 +21,7 @@ export function inputsFor(
   return Promise.all(task.inputs.map(async (input) => ({ ...input, url: await urlOf(input) })));
 }
 
-/** A find gets the same job spec, except that its links expire later. */
+/** The job spec of an attempt's submit and finds; only the links of a find expire later. */
 export async function jobSpecOf(
   { links }: Pick<JobSpecDeps, 'links'>,
   task: Task,

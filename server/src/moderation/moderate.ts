@@ -1,5 +1,5 @@
 // The room moderation/: whether a request may be submitted. A word list and the operator's own
-// service judge it once; what neither decides waits for an operator's review (decisions/0067).
+// service judge it once; what either one doubts waits for an operator's review (decisions/0067).
 
 import { readAccount } from '../accounts/accounts.ts';
 import type { Database } from '../database/database.ts';
@@ -54,8 +54,8 @@ export function createModeration(checks: ModerationChecks, deps: ModerationDeps)
   const ask = service && ASKS[service.kind]({ outbound: deps.outbound, service });
   return {
     /**
-     * Lets a task be submitted once it is allowed; asks about it once. A denied one fails and is
-     * refunded, and one that must be reviewed waits for an operator. Test keys' tasks always pass.
+     * Decides once whether a task may be submitted. A denied task fails and is refunded, a doubtful
+     * one waits for an operator's review. Tasks of test keys always pass.
      */
     async admit(task: Task): Promise<StepResult | 'admitted'> {
       if (task.surface === TEST_SURFACE) return 'admitted';
@@ -161,8 +161,8 @@ async function answerTo(
     const { message: cause } = error;
     log.warn({ task, cause }, 'a task could not be moderated');
     // A refused question counts as a success, or one customer could close the service for all.
-    const responds = error instanceof NoVerdict && error.refusesQuestion;
-    await observe(responds ? success : { kind: 'not_sent', cause });
+    const isQuestionRefused = error instanceof NoVerdict && error.refusesQuestion;
+    await observe(isQuestionRefused ? success : { kind: 'not_sent', cause });
     return { by: 'outage', seconds: RETRY_SECONDS };
   }
 }

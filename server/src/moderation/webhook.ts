@@ -27,7 +27,7 @@ export function askWebhook(deps: AskDeps): Ask {
         inputs,
       },
     });
-    // The task's id: a repeated question about it is the same message.
+    // The event id is the task's id: a repeated question about a task is the same message.
     const message = { eventId: task.id, timestamp, body };
     const headers = signatureHeaders(message, secret === undefined ? [] : [secret]);
     const answer = await postJson(deps, question, { headers, body });

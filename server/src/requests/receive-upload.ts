@@ -199,7 +199,7 @@ export function noUpload(): ApiError {
   return new ApiError('not_found', 'This upload has expired or does not exist.');
 }
 
-const TICKS = 10; // Node skips the ticks of a suspended process: a suspension counts as one
+const TICKS = 10; // per check: a suspension of the process counts as one tick, not as slowness
 
 export interface MinRate {
   bytes: number;

@@ -16,8 +16,8 @@ const SLOW_UPLOAD = { bytesPerSecond: 125_000, graceSeconds: 5 };
 
 export interface UploadRequester {
   /**
-   * Whom the slot counts for: a mailbox, because one can open many accounts with plus-addresses; or
-   * a visitor's network.
+   * Whom the slot counts for: a mailbox, since plus-addresses give one person many accounts, or a
+   * visitor's network.
    */
   holder: string;
   /** Whether the account was ever given paid credits. */

@@ -22,7 +22,7 @@ const OPTIONS: Record<string, (text: string, refuse: Refuse) => Options> = {
 
 /**
  * Reads the steps of a route as an operator writes them: `ark-eu; fal-2 model=owner/name weight=2`.
- * @param refuse throws, with what is expected
+ * @param refuse throws an error that says what is expected
  */
 export function parseSteps(text: string, refuse: Refuse): RouteStep[] {
   const steps = text.split(';').map((part): RouteStep => {

@@ -1,7 +1,7 @@
 import type { Mode, Resolution } from '../catalog/models.ts';
 import type { GenerationRequest } from '../catalog/request.ts';
 
-/** A connection that takes tasks of a model, and which of them. */
+/** A connection that takes tasks of a model, with the conditions for those tasks. */
 export interface RouteStep {
   connection: string;
   /** The provider's own id of the model; if left out, the adapter uses the one that it knows. */
@@ -100,7 +100,7 @@ function rank(
     });
 }
 
-/** In a route by time, the share of tasks that begin elsewhere, so that a slow one can recover. */
+/** In routes by time, this share of tasks begins elsewhere: a slow connection may have improved. */
 const EXPLORED_SHARE = 1 / 50;
 
 /** Sometimes puts another step before the first one, unless that is a canary. */

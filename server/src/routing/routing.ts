@@ -32,7 +32,7 @@ export interface RecentTime {
 /** A model at a connection in one resolution: terms and times are known for each. */
 type Offer = Omit<RecentTime, 'seconds'>;
 
-const textOf = ({ connection, model, resolution }: Offer) =>
+const offerKey = ({ connection, model, resolution }: Offer) =>
   [connection, model, resolution].join(' ');
 
 const UNROUTED: Route = { choice: 'order', steps: [] };
@@ -51,7 +51,7 @@ export function createRouting(deps: {
   random?(): number;
 }) {
   const { db, log, providers, random = Math.random } = deps;
-  const byDefault: Route = { choice: 'order', steps: [{ connection: deps.defaultConnection }] };
+  const defaultRoute: Route = { choice: 'order', steps: [{ connection: deps.defaultConnection }] };
   let routes = new Map<string, StoredRoute>();
   let terms: ReadonlyMap<string, Terms> = new Map();
   let times: ReadonlyMap<string, RecentTime> = new Map();
@@ -73,7 +73,7 @@ export function createRouting(deps: {
   const learn = async () => {
     if (isUsed('time', routes.values())) times = byOffer(await deps.readTimes());
   };
-  const routeOf = (model: string) => routes.get(model) ?? byDefault;
+  const routeOf = (model: string) => routes.get(model) ?? defaultRoute;
   const canServe = (request: GenerationRequest) => {
     return ({ connection, model_id: modelId }: RouteStep) => {
       const provider = providers.get(connection);
@@ -81,14 +81,14 @@ export function createRouting(deps: {
     };
   };
   const choiceDeps = (request: GenerationRequest) => {
-    const offerOf = ({ connection }: RouteStep) => textOf({ ...request, connection });
+    const keyOf = ({ connection }: RouteStep) => offerKey({ ...request, connection });
     return {
       canServe: canServe(request),
       costOf(step: RouteStep) {
-        const found = terms.get(offerOf(step));
+        const found = terms.get(keyOf(step));
         return found && costBy(found, request);
       },
-      secondsOf: (step: RouteStep) => times.get(offerOf(step))?.seconds,
+      secondsOf: (step: RouteStep) => times.get(keyOf(step))?.seconds,
       random,
     };
   };
@@ -141,5 +141,5 @@ export function createRouting(deps: {
 }
 
 function byOffer<Row extends Offer>(rows: Row[]): ReadonlyMap<string, Row> {
-  return new Map(rows.map((row) => [textOf(row), row]));
+  return new Map(rows.map((row) => [offerKey(row), row]));
 }

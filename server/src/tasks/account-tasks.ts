@@ -145,8 +145,8 @@ export async function listAccountTasks(
 ): Promise<TaskPage> {
   const { surfaces, state = null, model = null, key = null, text = null } = filter;
   const { starred = null, tag = null } = filter;
-  const isOfAnnotated = starred === true || tag !== null;
-  const list = isOfAnnotated ? LIST_ANNOTATED : LIST;
+  const isAnnotatedOnly = starred === true || tag !== null;
+  const list = isAnnotatedOnly ? LIST_ANNOTATED : LIST;
   const period = { from: filter.from ?? '-infinity', until: filter.until ?? 'infinity' };
   const limit = page.limit + 1;
   const start =
@@ -159,7 +159,7 @@ export async function listAccountTasks(
     const rows = await db.query<ListedTask>(list, list.values(wanted));
     const tasks = rows.slice(0, page.limit);
     if (rows.length === limit) return { tasks, next: tasks.at(-1)?.position ?? null };
-    const end = isOfAnnotated ? END_OF_ANNOTATED : END_OF_WINDOW;
+    const end = isAnnotatedOnly ? END_OF_ANNOTATED : END_OF_WINDOW;
     found = { tasks, next: await endOf(db, end, end.values({ ...range, skip: window - 1 })) };
     if (found.next === null) return found;
   }
@@ -225,11 +225,11 @@ export interface TaskRecord extends Task, Annotations {
   files: TaskFile[];
 }
 
-const EXTRA = 'tasks.api_key_id, tasks.request_id, tasks.output_facts';
+const RECORD_COLUMNS = 'tasks.api_key_id, tasks.request_id, tasks.output_facts';
 
 export const readTaskRecord = queryFirst<[accountId: string, id: string], TaskRecord>(
   'gallery_task',
-  `select ${TASK_COLUMNS}, ${EXTRA}, ${HISTORY_OF_TASK} as history,
+  `select ${TASK_COLUMNS}, ${RECORD_COLUMNS}, ${HISTORY_OF_TASK} as history,
      ${objectsOfTask('tasks.id')} as files, ${ANNOTATIONS}
    from tasks left join (select task_id, name, is_starred, tags from task_annotations) as own
      on task_id = tasks.id
@@ -373,7 +373,7 @@ export interface UsageRow {
   credits: number;
 }
 
-const READ = namedStatement(
+const USAGE = namedStatement(
   'gallery_usage',
   `select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD') as day,
      request->>'model' as model, surface, api_key_id,
@@ -392,5 +392,5 @@ export function accountUsage(
   accountId: string,
   wanted: { isTest: boolean; from: Date; until: Date },
 ): Promise<UsageRow[]> {
-  return db.query<UsageRow>(READ, READ.values({ accountId, ...wanted }));
+  return db.query<UsageRow>(USAGE, USAGE.values({ accountId, ...wanted }));
 }

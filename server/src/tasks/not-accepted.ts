@@ -89,7 +89,7 @@ export async function retryOrFail(
     next?: NextConnection | undefined;
   },
 ): Promise<StepResult> {
-  const lock = await lockAndMark(tx, task);
+  const locked = await lockAndMark(tx, task);
   if (options.next !== undefined && task.phase === 'submitting') {
     return tryNext(tx, task, options.next, options.cause);
   }
@@ -97,7 +97,7 @@ export async function retryOrFail(
   const fail = (error: NonNullable<Changes['error']>) =>
     move(tx, task, { to: 'failed', changes: { error }, cause: options.cause });
   // The messages name no provider: the cause may be the service's own, such as its storage.
-  if (!lock.announced) {
+  if (!locked.announced) {
     const message =
       'The task could not be started. Send it again later with the same Idempotency-Key.';
     const wait = waitSeconds(retryAfterSeconds);
@@ -110,11 +110,11 @@ export async function retryOrFail(
     const message = 'The provider did not accept the request. The credits are refunded.';
     return fail({ code: 'not_accepted', message });
   }
-  if (lock.refused_seconds >= options.submitRetrySeconds) {
+  if (locked.refused_seconds >= options.submitRetrySeconds) {
     const message = 'The task could not be started in time. The credits are refunded.';
     return fail({ code: 'provider_unavailable', message });
   }
-  const seconds = backoffSeconds(lock.refused_seconds, retryAfterSeconds);
+  const seconds = backoffSeconds(locked.refused_seconds, retryAfterSeconds);
   return postponeRoute(tx, task, seconds);
 }
 

@@ -159,7 +159,7 @@ export type HeldTask = Listed & { held_cause: string; held_since: Date };
 /** The most tasks in one decision, so that an operator can read the list. */
 const MAX_TASKS = 1000;
 
-const FIND = namedStatement(
+const HELD_TO_DECIDE = namedStatement(
   'operator_held_to_decide',
   `with held as (
      select id, account_id, surface, held_cause, provider, credits, ${HELD_SINCE} as held_since
@@ -181,5 +181,5 @@ export function heldTasks(
     cause: string | null;
   },
 ): Promise<HeldTask[]> {
-  return db.query<HeldTask>(FIND, FIND.values(filter));
+  return db.query<HeldTask>(HELD_TO_DECIDE, HELD_TO_DECIDE.values(filter));
 }

@@ -15,7 +15,7 @@ import {
 import { forgetFutureRequests } from '../accounts/admission.ts';
 import { LEASE_SECONDS, moveNow, postpone } from '../tasks/transitions.ts';
 import { repairClockJump } from './clock-jump.ts';
-import { type JobOf, openJobTimes, recentTimes } from './job-times.ts';
+import { openJobTimes, recentTimes, type TimedTask } from './job-times.ts';
 
 const HOUR = 3600;
 
@@ -80,9 +80,9 @@ test('a clock that goes on, or is corrected by a few seconds, changes nothing', 
   assert.equal(await claim(db, task.id), undefined);
 });
 
-function jobOf(provider: string, duration = 5, id = ''): JobOf & { id: string } {
+function jobOf(provider: string, duration = 5, id = ''): TimedTask & { id: string } {
   const request = { model: 'video-2.0-mini', resolution: '720p', duration };
-  return { id, provider, request: request as JobOf['request'] };
+  return { id, provider, request: request as TimedTask['request'] };
 }
 
 test('what one process learns about a kind of job, another process knows', async () => {

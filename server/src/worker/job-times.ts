@@ -12,8 +12,8 @@ interface JobTime {
   deviationSeconds: number;
 }
 
-/** Jobs with the same provider, model, resolution and video length take about equally long. */
-export type JobOf = Pick<Task, 'provider' | 'request'>;
+/** What decides how long a task's job takes: its provider, model, resolution and video length. */
+export type TimedTask = Pick<Task, 'provider' | 'request'>;
 
 /** The last read that found a job still working. */
 interface WorkingRead {
@@ -99,7 +99,7 @@ export type JobTimes = ReturnType<typeof openJobTimes>;
 
 export function openJobTimes(db: Database) {
   let known = new Map<string, JobTime>();
-  let observed = new Map<string, { task: JobOf; seconds: number[] }>();
+  let observed = new Map<string, { task: TimedTask; seconds: number[] }>();
   let isAsked = false;
   const reads = new Map<string, WorkingRead>();
   return {
@@ -109,7 +109,7 @@ export function openJobTimes(db: Database) {
       reads.set(taskId, read);
     },
     /** undefined until enough jobs of this kind have succeeded. */
-    expectedTime(task: JobOf): JobTime | undefined {
+    expectedTime(task: TimedTask): JobTime | undefined {
       isAsked = true;
       const found = known.get(kindOf(task));
       return found && found.jobs >= FEWEST_JOBS ? found : undefined;
@@ -118,7 +118,7 @@ export function openJobTimes(db: Database) {
      * Records the end of a job. It may have ended at any time in the pause before this read, so the
      * middle counts. If a callback cut the pause short, the time of the read counts.
      */
-    observeEnd(task: JobOf & Pick<Task, 'id'>, seconds: number) {
+    observeEnd(task: TimedTask & Pick<Task, 'id'>, seconds: number) {
       const kind = kindOf(task);
       const { seconds: earlier } = observed.get(kind) ?? { seconds: [] };
       const ended = endBetween(reads.get(task.id), seconds);
@@ -143,13 +143,13 @@ function endBetween(last: WorkingRead | undefined, seconds: number): number {
 }
 
 /** Must match the column `kind` of READ. */
-function kindOf({ provider, request: { model, resolution, duration } }: JobOf): string {
+function kindOf({ provider, request: { model, resolution, duration } }: TimedTask): string {
   return [provider, model, resolution, duration].join(' ');
 }
 
 async function write(
   db: Database,
-  news: Array<[string, { task: JobOf; seconds: number[] }]>,
+  news: Array<[string, { task: TimedTask; seconds: number[] }]>,
   known: ReadonlyMap<string, JobTime>,
 ): Promise<void> {
   const means = news.map(([, { seconds }]) => mean(seconds));

@@ -44,7 +44,7 @@ const readFleet = queryFirst<[], Fleet>(
 interface Unserved {
   provider: string;
   tasks: number;
-  /** The ids of at most three of them. */
+  /** The ids of at most three of the tasks. */
   some: string[];
 }
 

@@ -26,7 +26,7 @@ export function movMediaType(file: ByteSource): 'video/mp4' | 'video/quicktime' 
   return head.startsWith('ftyp') && head !== 'ftypqt  ' ? 'video/mp4' : 'video/quicktime';
 }
 
-/** Size 1: a 64-bit size follows the type. Size 0: up to the file's end (ISO/IEC 14496-12, 4.2). */
+/** Reads a box. Size 1: a 64-bit size follows. Size 0: up to the file's end (14496-12, 4.2). */
 export function boxAt(file: ByteSource, at: number) {
   const head = file.read(at, 16);
   const type = head.toString('latin1', 4, 8);

@@ -156,7 +156,7 @@ test('a callback is recorded even after the limit of 100 different find failures
   assert.match(JSON.stringify(evidence), /"times": ?2/, 'a repeated failure is still counted');
 });
 
-test('invented jobs of a callback URL are kept and read at most ten times, and a verified one is still adopted', async () => {
+test('at most ten jobs that unverified callbacks invent are kept and read, and a verified one is still adopted', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
   for (let n = 0; n < 30; n += 1) await callback(attempt, report(`invented-${n}`));
   let reads = 0;
@@ -240,7 +240,7 @@ test('a process that has not configured the provider rejects its callback, so th
   );
 });
 
-test('with the operator’s policy, weak absence ends a held task after its hours as an assumption, and a later job is an orphan', async () => {
+test('after `assumeAbsentAfterHours`, weak absence ends a held task as an assumption, and a job that shows up later is an orphan', async () => {
   await freezeClock(db, 100_000);
   const { held, attempt } = await makeHeldTask(fixture);
   await announce(db, held.id);

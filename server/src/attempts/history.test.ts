@@ -53,7 +53,7 @@ async function rowsOf(id: string) {
   return row;
 }
 
-test('a task without its history reads as before, and its key returns it', async () => {
+test('a task whose history was deleted reads as before, and its key still returns it', async () => {
   const customer = await api.customer(10_000);
   const { id, key } = await makeOld(customer);
   const read = async () => (await customer.send({ url: `/api/v1/tasks/${id}` })).body;
@@ -71,7 +71,7 @@ test('a task without its history reads as before, and its key returns it', async
   assert.equal(await deleteHistory(db, 30), 0, 'it was done');
 });
 
-test('the job of a task without its history belongs to no other attempt', async () => {
+test('the job of a task whose history was deleted can’t become another attempt’s', async () => {
   const customer = await api.customer(10_000);
   const [old, other] = [await makeOld(customer), await makeOld(customer)];
   assert.equal(await deleteHistory(db, 30), 2);
@@ -84,7 +84,7 @@ test('the job of a task without its history belongs to no other attempt', async 
   await assert.rejects(adopting, { constraint: 'one_attempt_per_job' });
 });
 
-test('what another task or a metric may need stays', async () => {
+test('history that another task or a metric may need stays', async () => {
   const customer = await api.customer(10_000);
   const changes = [
     `update stored_objects set state = 'ready' where id = 'obj_' || $1`,

@@ -91,7 +91,7 @@ test('each reference video needs a duration, and the total is at most 15 seconds
   assert.deepEqual(refusal(withVideos(2, undefined)), missing);
 });
 
-test('what an added model lacks is refused, also as a default; the details have what it offers', () => {
+test('what an added model does not offer is refused, also as a default; the details list what it offers', () => {
   const model = NOVA.name;
   const refused = (wish: Partial<GenerationRequest>, catalog = catalogWith(NOVA)) =>
     refusal({ model, resolution: '480p', ...wish }, [], catalog);

@@ -94,7 +94,7 @@ test('a changed price is added, at least five minutes ahead, and earlier version
   assert.equal((await set(name, { price: { '480p': 7 } })).changed, false, 'the price of now');
 });
 
-test('what can not be a model is refused, with the field', async () => {
+test('an invalid model is refused, and its wrong field is named', async () => {
   const price = { '480p': 7 };
   for (const [wish, field] of [
     [{}, 'price'],

@@ -74,7 +74,7 @@ test('a child does one piece of work after the other, in the same process', asyn
 test('what a child writes without work is not taken for its next result', async (t) => {
   const limits = { timeoutSeconds: 60, memoryBytes: 2 ** 32 };
   const file = path.join(folder, 'early');
-  // When it gets the signal, so that its first result has surely been received.
+  // The child writes at the signal, when its first result has surely been received.
   const body = `
     const { writeFileSync } = await import('node:fs');
     process.once('SIGUSR2', () => {

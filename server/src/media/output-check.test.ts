@@ -95,13 +95,13 @@ function cut(bytes: Buffer, tenth: number): Buffer {
 }
 
 for (const [i, [name, options]] of FILES.entries()) {
-  (i === 0 ? test : longTest)(`a cut video is refused either way: ${name}`, async () => {
+  (i === 0 ? test : longTest)(`a cut video is refused, by keyframes too: ${name}`, async () => {
     const bytes = await made({ ...options, audio: 'with' });
     for (const tenth of CUTS) await assertRefused(cut(bytes, tenth), `${tenth}`);
   });
 }
 
-longTest('a cut video whose headers were made to fit is refused either way', async () => {
+longTest('a cut video whose headers were made to fit is refused, by keyframes too', async () => {
   const bytes = await made({ ...INDEX_FIRST, audio: 'with' });
   const mdat = bytes.indexOf('mdat');
   for (const tenth of TENTHS.slice(2)) {
@@ -152,7 +152,7 @@ async function refusals(options: TestVideo): Promise<Record<string, [number, num
 
 /** docs/decisions/0059 has the table of all codecs and containers. */
 for (const [name, options] of FILES.slice(0, 12)) {
-  longTest(`what each way finds of holes, noise and flipped bits: ${name}`, async (t) => {
+  longTest(`the damage that a full decode and keyframes find: ${name}`, async (t) => {
     const found = await refusals(options);
     t.diagnostic(`${name}: ${JSON.stringify(found)}`);
     // Keyframes leave every hole in doubt, so they refuse no fewer files than all frames do.
@@ -162,7 +162,7 @@ for (const [name, options] of FILES.slice(0, 12)) {
 }
 
 longTest(
-  'a wrong index, or another codec than the headers say, is refused either way',
+  'a wrong index, or another codec than the headers say, is refused, by keyframes too',
   async () => {
     const bytes = await made({ ...INDEX_FIRST, audio: null });
     const otherCodec = Buffer.from(bytes);

@@ -61,7 +61,7 @@ async function resume(): Promise<unknown> {
   return run({ db, log: quiet, page: { limit: 1, after: undefined } }, action);
 }
 
-test('an account with too many refusals gets 503 and reserves nothing, and both sides get one mail', async () => {
+test('an account with too many refusals gets 503 and reserves nothing, and owner and operator get one mail', async () => {
   const first = await customer.create(BODY, { 'idempotency-key': 'known' });
   await refuse(LIMIT - 1);
   assert.deepEqual(await pauseAccounts(), []);
@@ -112,7 +112,7 @@ test('a pause ends after a day, or when an operator ends it, and earlier refusal
   assert.equal((await pauseAccounts()).length, 2, 'new ones count');
 });
 
-test('refusals of over an hour, of test keys, of operators and of reviews nobody decided don’t count', async () => {
+test('refusals don’t count after an hour, for test keys, for operators, or if nobody decided a review', async () => {
   const [undecided = ''] = await refuse(LIMIT);
   await keepVerdict(db, undecided, { verdict: 'review', source: 'service', reason: null });
   await refuse(LIMIT, await operatorWithCredits());

@@ -255,7 +255,7 @@ test('a task in review that is denied, cancelled or not decided in time fails wi
   }
 });
 
-test('the list of reviews goes on after one that was decided meanwhile', async () => {
+test('a page of reviews can begin after one that was decided meanwhile', async () => {
   const tasks = [await taskInReview(), await taskInReview(), await taskInReview()];
   const [first, ...others] = tasks.map(({ id }) => id);
   const [decided] = tasks;

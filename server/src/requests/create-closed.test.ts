@@ -92,7 +92,7 @@ test('paused creates, and creates for a paused provider, are 503 until they are 
   assert.equal((await customer.create(BODY)).status, 202);
 });
 
-test('a known key gets its task, and a bad request its 400, as always', async () => {
+test('while the provider is closed, a known key gets its task, and a bad request its 400', async () => {
   const created = await customer.create(BODY, { 'idempotency-key': 'known' });
   await close('local', 42);
   const replayed = await customer.create(BODY, { 'idempotency-key': 'known' });

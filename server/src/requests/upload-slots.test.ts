@@ -20,7 +20,7 @@ function openSlots() {
       promise.catch(() => ended.push(requester.holder));
       return promise;
     });
-  /** The reason for which an upload is refused; undefined if it is received. */
+  /** The code of the error that refuses an upload; undefined if it is received. */
   const refusal = (requester: UploadRequester, arrived = 0) =>
     Promise.race([begin(requester, arrived).catch((error) => error.code), settled()]);
   return { refusal, ended };

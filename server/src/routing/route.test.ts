@@ -55,7 +55,7 @@ test('a canary comes first for its share of the tasks, and for no other', () => 
   assert.deepEqual(connections(inOrder({ connection: 'new', share: 1 })), ['new']);
 });
 
-/** Of 4,000 draws; the bounds are more than six standard deviations away. */
+/** With so many draws, the bounds below are more than six standard deviations away. */
 const DRAWS = 4000;
 
 function firsts(route: Route): Record<string, number> {
@@ -97,7 +97,7 @@ const LISTED = ['a', 'b', 'c', 'd', 'gone'].map((connection) => ({ connection })
 
 const reasonsOf = (steps: Chosen[]) => steps.map(({ reason }) => reason);
 
-test('a route by price or time puts the lowest first, those not known last, and others as listed', () => {
+test('a route by price or time puts the lowest first, unknown ones last, and equal ones as listed', () => {
   const orders = [
     ['price', {}, 'unknown at a', 'unknown at b', 'unknown at c', 'unknown at d'],
     [
@@ -142,7 +142,7 @@ test('a route by price or time puts the lowest first, those not known last, and 
   }
 });
 
-test('conditions and canaries hold in a route by price', () => {
+test('a route by price respects conditions and canaries', () => {
   const steps = [
     { connection: 'dear' },
     { connection: 'cheap', share: 10 },

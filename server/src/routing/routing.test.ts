@@ -51,7 +51,7 @@ test('a task of a model without a route stays with its connection, whatever PROV
   assert.equal(routing.next(REQUEST, ['old']), undefined);
 });
 
-test('a task goes on by the route as it is now, and stays where it is without one', async () => {
+test('the next connection comes from the current route; without a route, a task stays where it is', async () => {
   const steps = [{ connection: 'a', share: 50 }, { connection: 'gone' }, { connection: 'b' }];
   await save(steps);
   const routing = await routingWith('old', ['old', 'a', 'b']);
@@ -78,7 +78,7 @@ test('a route says whether failed jobs are tried again; without one, they are no
   await db.transaction((tx) => deleteRoute(tx, 'video-2.0'));
 });
 
-test('an id of the model that the connection can’t serve is not sent, whenever the route was changed', async () => {
+test('a model id of the route that the connection can’t serve is not sent', async () => {
   const modelIdBy = async (modelId: string) => {
     const steps = [{ connection: 'a', model_id: modelId }, { connection: 'b' }];
     await save(steps);
@@ -143,7 +143,7 @@ test('a route by time follows the times of jobs of its model and resolution, and
   assert.equal(routing.next(REQUEST, [])?.connection, 'b', 'only creates explore');
 });
 
-test('a choice of a newer version counts as the order of the steps, and is logged once', async () => {
+test('a choice that only a newer version knows counts as `order`, and is logged once', async () => {
   await sql(db, 'alter table routes drop constraint routes_choice_check');
   await save(A_AND_B, { choice: 'order' });
   await sql(db, `update routes set choice = 'by moonlight'`);

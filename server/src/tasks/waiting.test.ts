@@ -96,7 +96,7 @@ test('creates and reads that wait share one query, which returns only tasks with
   assert.ok(rows.reduce((a, b) => a + b, 0) <= 14, 'a task without news is no row');
 });
 
-test('requests of the process that moves a task are told without a query', async () => {
+test('waiting requests in the process that moves a task need no query', async () => {
   const silent = { ...db, query: () => new Promise<never>(() => {}) };
   const waiting = createWaiting({ db: silent, log: quiet });
   const { task } = await makeTask(fixture);

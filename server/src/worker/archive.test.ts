@@ -43,7 +43,7 @@ function storingTogether(storage: Storage, count: number, then: () => Promise<vo
   };
 }
 
-test('a task that another worker completes fails no task that completes with it', async () => {
+test('when another worker completes one of several tasks, the others still complete', async () => {
   const tasks = await Promise.all([makeArchivingTask(), makeArchivingTask(), makeArchivingTask()]);
   const taken = tasks[1]?.id ?? '';
   const others = archiveDeps();
@@ -97,7 +97,7 @@ async function bucketStorage(t: TestContext): Promise<Storage> {
   return openS3Storage({ settings, credentials });
 }
 
-/** Its puts do not end, as in a process that dies; `then` gets the id of what was stored. */
+/** A storage whose puts do not end, as in a process that dies; `then` gets the stored object's id. */
 function dyingAfterPut(storage: Storage, then: (id: string) => void): Storage {
   return {
     ...storage,
@@ -248,7 +248,7 @@ test('what can not be signed is stored as it is, with a mark', async () => {
   }
 });
 
-test('a signer that fails is tried again, then the task waits, or is stored unsigned by a setting', async () => {
+test('a failing signer is tried again; then the task waits or, by a setting, its video is stored unsigned', async () => {
   const failing = signerWhich('fails');
   const task = await makeArchivingTask();
   await assert.rejects(archive(archiveDeps({ credentials: failing }), task), /no child/);
@@ -318,7 +318,7 @@ async function runUntilStored(provider: Provider): Promise<Task> {
   return task;
 }
 
-test('however long signing fails, a video is stored while its provider has it, unsigned', async () => {
+test('if signing keeps failing, the video is stored unsigned while the provider still has it', async () => {
   for (const [lifeSeconds, isHeld] of [
     [0, false], // the provider does not say how long
     [600, false],

@@ -90,7 +90,7 @@ test('the tasks that wait for a provider can be made due at once', async () => {
   assert.equal(await dueInSeconds(db, task.id), 0, 'it waits at another step of its route');
 });
 
-test('the probe of a closed provider ends with the submit, also if that throws', async () => {
+test('the probe of a closed provider ends with the submit, also if the submit throws', async () => {
   await freezeClock(db, 0);
   for (const taken of [true, false]) {
     const { task } = await makeSubmittingTask(fixture, { createWaitSeconds: 0 });

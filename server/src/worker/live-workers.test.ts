@@ -32,7 +32,7 @@ test('tasks whose provider has had no worker for a minute are claimed, but only 
   assert.deepEqual(rules.providers('ingest'), ['ark', 'fal']);
   for (const pool of ['poll', 'find', 'archive'] as const)
     assert.deepEqual(rules.providers(pool), OWN);
-  report([]); // a worker that has it was started
+  report([]); // a worker with this provider was started
   assert.deepEqual(rules.providers('submit'), OWN);
   report(['fal']);
   assert.deepEqual(rules.providers('submit'), OWN);
@@ -43,7 +43,7 @@ test('the limit of an account grows with the slots of all workers', () => {
   assert.equal(rules.accountLimit(), 4);
   rules.update({ ingestSlots: 96, unservedProviders: [] });
   assert.equal(rules.accountLimit(), 12);
-  rules.update({ ingestSlots: 0, unservedProviders: [] }); // its own row is not seen
+  rules.update({ ingestSlots: 0, unservedProviders: [] }); // its own report is not seen
   assert.equal(rules.accountLimit(), 4);
 });
 

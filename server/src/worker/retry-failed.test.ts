@@ -157,7 +157,7 @@ test('an unbilled failure of the provider moves the task on once, with its reser
   assert.deepEqual((await balances(db, first.account_id)).paid, refunded);
 });
 
-test('a connection whose job failed gets the task never again, also in a later round', async () => {
+test('a connection whose job failed never gets the task again, not even in a later round', async () => {
   const moved = await failJob(await generatingTask());
   const asked: string[] = [];
   const providerOf = ({ provider: name }: Task) => ({

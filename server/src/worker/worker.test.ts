@@ -55,7 +55,7 @@ async function advance(fixture: TaskFixture, task: Task): Promise<StepResult> {
   return postpone(fixture.db, task, { seconds: 3600 });
 }
 
-test('the steps of a task run under one lease, but polls that wait for turns are claimed', async (t) => {
+test('the steps of a task run under one lease, but a poll that waits for its turn is claimed anew', async (t) => {
   await checkLeases(t, {}, 1);
   await checkLeases(t, { nearReads: async () => 1 }, 2);
 });

@@ -62,7 +62,7 @@ test('a child decodes files of one source only', async () => {
   assert.notEqual(await decode(undefined), await decode(undefined));
 });
 
-test('one child is started for a source of which files are expected, and takes the next', async () => {
+test('one child is started for a source whose files are expected, and takes the next file', async () => {
   const decode = await openChildren();
   for (let times = 0; times < 3; times += 1) decode.prepare('one');
   await until(

@@ -53,7 +53,7 @@ const flawed = exifOf(EXIF_FAULTY, EXIF_ORIENTATION_6);
 const jpegExif = (exif: Buffer) =>
   withJpegSegment(jpeg, 0xe1, Buffer.concat([Buffer.from('Exif\0\0'), exif]));
 
-test('metadata never refuses an image', async () => {
+test('no image is refused for its metadata', async () => {
   const images: [string, Buffer][] = [
     ['PNG with junk as EXIF', withPngChunk(png, pngChunk('eXIf', junk))],
     ['PNG with empty EXIF', withPngChunk(png, pngChunk('eXIf', Buffer.alloc(0)))],

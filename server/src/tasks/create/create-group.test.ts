@@ -83,7 +83,7 @@ test('a refused create and a known key do not affect the others', async () => {
   assert.deepEqual(await sql(db, keyOfPoor, [poor.accountId]), [], 'the key is not bound');
 });
 
-test('a create beside one whose key has another body is no replay', async () => {
+test('a create batched with one whose key has another body is created, not replayed', async () => {
   const { accountId } = await makeCustomer(db, PRICE.credits * 2);
   const web = (...args: [key?: string, body?: string]) =>
     requestFor({ ...bindingFor(accountId, ...args), surface: WEB_SURFACE });
@@ -95,7 +95,7 @@ test('a create beside one whose key has another body is no replay', async () => 
   assert.deepEqual(outcomes.map(codeOf), ['created', 'idempotency_conflict']);
 });
 
-test('when the database refuses a text, the other creates are done', async () => {
+test('when the database refuses the text of one create, the others succeed', async () => {
   const { accountId } = await makeCustomer(db, PRICE.credits * 3);
   const refused = { ...REQUEST, prompt: 'A null character: \u0000' };
   const requests = [undefined, refused, undefined].map((request) =>
@@ -152,13 +152,13 @@ test('when it is not known whether the transaction committed, every create is se
   assert.deepEqual(retried.map(codeOf), ['replayed', 'replayed']);
 });
 
-/** Requests of other accounts, as one request each. */
+/** Requests of this many other accounts, one each. */
 async function requestsOfOthers(count: number): Promise<CheckedRequest[]> {
   const made = Array.from({ length: count }, () => makeCustomer(db, PRICE.credits));
   return (await Promise.all(made)).map(({ accountId }) => requestFor(bindingFor(accountId)));
 }
 
-/** Does the creates while a transaction holds the balance of an account. */
+/** Does the work while a transaction locks the balance of an account. */
 async function whileLocked<T>(accountId: string, work: () => Promise<T>): Promise<T> {
   return db.transaction(async (tx) => {
     await sql(tx, 'select 1 from ledger_balances where account_id = $1 for update', [accountId]);
@@ -277,7 +277,7 @@ test('a create of the website that can’t be paid leaves its key and both balan
 });
 
 for (const phase of ['completed', 'failed'] as const) {
-  test(`a ${phase} task of the website settles both kinds`, async () => {
+  test(`a ${phase} task of the website settles both kinds of credits`, async () => {
     const accountId = await customer({ paid: PRICE.credits, promotional: 100 });
     const task = await webTask(accountId);
     await sql(

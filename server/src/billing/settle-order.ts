@@ -62,7 +62,8 @@ function checkTruth(order: CreditOrder, truth: Truth, { log }: BillingDeps): Che
   return { ...truth, state: 'mismatched', failure: 'another amount was paid' };
 }
 
-// Credits booked after their expiry, such as after a won dispute, stay usable for 7 more days.
+// The expiry counts from the first booking. What is booked after it, such as after a won dispute,
+// stays usable for 7 more days.
 const CHANGE = namedStatement(
   'order_change',
   `update orders set revision = revision + 1, settled_at = clock_now(), state = :state::text,

@@ -90,8 +90,8 @@ export function scopeOfKey(secretKey: string): OwnScope {
 }
 
 /**
- * Asks Stripe once for the key's account. If a restricted key may not read it, ids are told apart
- * by their mode and by whether Stripe has them.
+ * Asks Stripe once for the key's account. If a restricted key may not read it, ids are stored with
+ * their mode only, and calls show whether Stripe has them.
  */
 export async function learnAccount({
   stripe,

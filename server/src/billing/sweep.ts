@@ -7,7 +7,7 @@ import { settleOrder } from './settle-order.ts';
 import { type BillingDeps, idOf, inScope, isMissing } from './stripe-client.ts';
 import { settleSubscription } from './subscription/settle-subscription.ts';
 
-const NOTE = statement(
+const RECORD = statement(
   'event_note',
   'insert into stripe_events (id, type) values ($1, $2) on conflict do nothing returning id',
 );
@@ -36,7 +36,7 @@ const WAKE = {
  */
 export function recordStripeEvent(db: Database, event: Stripe.Event): Promise<boolean> {
   return db.transaction(async (tx) => {
-    if ((await tx.query(NOTE, [event.id, event.type])).length === 0) return false;
+    if ((await tx.query(RECORD, [event.id, event.type])).length === 0) return false;
     const subject = subjectOf(event);
     if (!subject) return true;
     const { kind, id = null, session = null, stripe = null } = subject;

@@ -48,7 +48,7 @@ export function creditsOfInvoices(invoices: InvoiceWithLines[], terms: Terms): P
     owed = divided.owed;
     if (subscriptionOfInvoice(invoice) !== terms.stripeSubscription) return [];
     const { credits, planPrice = sold.planPrice } = divided.paid;
-    return describe(invoice, { ...sold, credits, planPrice }, terms.currentPlan);
+    return paidInvoiceOf(invoice, { ...sold, credits, planPrice }, terms.currentPlan);
   });
 }
 
@@ -226,7 +226,7 @@ function addParts(a: Part, b: Part): Part {
   };
 }
 
-function describe(
+function paidInvoiceOf(
   { id, total, currency }: InvoiceWithLines,
   { credits, planPrice, failure }: Sold,
   currentPlan: string,

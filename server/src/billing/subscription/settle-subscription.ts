@@ -76,15 +76,15 @@ async function readTruth(
     const isOver = endsLostCheckout || age > LOST_CHECKOUT_SECONDS;
     return { ...NOTHING, state: isOver ? 'expired' : 'opening' };
   }
-  const id = known ?? (await subscriptionOfCheckout(stripe, checkout ?? ''));
-  if (id === 'open' || id === 'expired') {
-    if (id === 'open' && subscription.is_disabled)
+  const idOrState = known ?? (await subscriptionOfCheckout(stripe, checkout ?? ''));
+  if (idOrState === 'open' || idOrState === 'expired') {
+    if (idOrState === 'open' && subscription.is_disabled)
       await stripe.checkout.sessions.expire(checkout ?? '');
-    return { ...NOTHING, state: id === 'open' ? 'opening' : 'expired' };
+    return { ...NOTHING, state: idOrState === 'open' ? 'opening' : 'expired' };
   }
-  const found = await stripe.subscriptions.retrieve(id);
+  const found = await stripe.subscriptions.retrieve(idOrState);
   const live = await followAccount(stripe, subscription, found);
-  return describe(deps, live, subscription.plan_id);
+  return truthOfLive(deps, live, subscription.plan_id);
 }
 
 /** Metadata key of a subscription whose renewal was stopped because its account is closed. */
@@ -135,7 +135,7 @@ async function subscriptionOfCheckout(
   return idOf(session.subscription) ?? 'open';
 }
 
-async function describe(
+async function truthOfLive(
   { db, stripe }: BillingDeps,
   live: Stripe.Subscription,
   planBefore: string,

@@ -81,8 +81,8 @@ export interface RateLimit {
 
 /**
  * SQL that counts one hit in each selected key's rate window, and returns the admitted keys with
- * their hits. Each window's row is locked, so it is exact across processes (C9). A refused request
- * adds no hit.
+ * their hits, the newest `max`. Each window's row is locked, so it is exact across processes (C9).
+ * A refused request adds no hit.
  * @param keys a select of one column; it must be ordered, or statements could deadlock
  */
 export function countingHits(keys: string, max: number | string, seconds: number | string): string {

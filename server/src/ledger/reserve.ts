@@ -53,13 +53,13 @@ export async function lockBalances(tx: Transaction, wanted: Wanted, whenLocked: 
       const { accountId, credits, spends } = reservation;
       const found = KINDS[spends].map((kind) => balances.get(nameOf(accountId, kind)));
       if (found.includes(undefined)) return 'undecided';
-      const [first, promotional] = found;
+      const [paidOrTest, promotional] = found;
       const split = splitCredits(credits, {
-        paid: first?.available ?? 0,
+        paid: paidOrTest?.available ?? 0,
         promotional: promotional?.available ?? 0,
       });
       if (!split.isAffordable) return insufficientCredits(credits, spends);
-      if (first) first.available -= split.paid;
+      if (paidOrTest) paidOrTest.available -= split.paid;
       if (promotional) promotional.available -= split.promotional;
       moves.push(...movesOf(reservation, split.promotional));
       return { promotionalCredits: split.promotional };

@@ -98,12 +98,12 @@ function addressOf(host: string, port: number): string {
  */
 function providerOfNewTasks(env: Environment): string {
   const isSet = read(env, 'PROVIDER', '') !== '';
-  const isOwn = (name: string) => read(env, name, '') !== '';
-  const owned = ['DATABASE_URL', 'CONNECTIONS'].find(isOwn) ?? anyProviderVariable(env);
-  if (!isSet && owned !== undefined) {
+  const isGiven = (name: string) => read(env, name, '') !== '';
+  const ownVariable = ['DATABASE_URL', 'CONNECTIONS'].find(isGiven) ?? anyProviderVariable(env);
+  if (!isSet && ownVariable !== undefined) {
     const names = PROVIDER_NAMES.join(', ');
     throw new UsageError(
-      `PROVIDER is not set, but ${owned} is: set PROVIDER to one of ${names} ` +
+      `PROVIDER is not set, but ${ownVariable} is: set PROVIDER to one of ${names} ` +
         '(local makes test patterns, not AI videos, and takes credits for them)',
     );
   }

@@ -61,7 +61,7 @@ export async function eraseAccount(db: Database, action: Action, accountId: stri
     const { is_erased: wasErased } = await requireIdle(tx, accountId);
     if (!wasErased) for (const eraseOf of ROOMS) await eraseOf(tx, accountId);
     await endDeletion(tx, accountId);
-    // Another run may have finished first and recorded the erasure.
+    // Not if another run finished first: that one recorded the erasure.
     const changed = !wasErased || (before.is_erased && tasks > 0);
     return { account_id: accountId, erased_tasks: tasks, changed };
   });

@@ -62,7 +62,7 @@ const COSTS: Column<Row>[] = [
       <Amount amount={margin} currency={currency} />
     </span>
   )),
-  numbers('Not as in the terms', ({ differing }) => formatNumber(differing)),
+  numbers('Differ from the terms', ({ differing }) => formatNumber(differing)),
 ];
 
 const TERMS: Column<Row> = column('', ({ group }) => (

@@ -35,7 +35,7 @@ export type IssuerName = 'github' | 'google' | 'oidc';
 
 export class IdentityRefused extends Error {
   override name = 'IdentityRefused';
-  readonly isDenied: boolean;
+  readonly isDenied: boolean; // by the person, at the issuer
 
   constructor(
     message: string,

@@ -51,8 +51,8 @@ export function useFiles(form: Form, rules: Rules, change: Change) {
   /** Adds as many files as there is room for. @param field the slot they were dropped on, if any */
   const add = (files: File[], field?: MediaField) => {
     const placed = placedIn(files, { form, rules, field });
-    const left = files.length - placed.length;
-    if (left > 0) toast(`There is no room for ${left === 1 ? 'a file' : `${left} files`}.`, 'bad');
+    const rest = files.length - placed.length;
+    if (rest > 0) toast(`There is no room for ${rest === 1 ? 'a file' : `${rest} files`}.`, 'bad');
     upload(placed, field === undefined);
   };
   useEffect(() => void describeUploads(form, onMedia), []);

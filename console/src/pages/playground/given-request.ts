@@ -11,9 +11,8 @@ export interface GivenRequest {
 /** A link that fills in the form. Leaves out uploads, which only their account can use. */
 export function linkTo(body: Body, origin: string): string {
   const isUpload = (url: unknown) => String(url).startsWith('upload:');
-  const withUploads = MEDIA_FIELDS.filter((field) => [body[field]].flat().some(isUpload));
-  const isShared = ([field]: [string, unknown]) => !withUploads.some((known) => known === field);
-  const shared = Object.entries(body).filter(isShared);
+  const uploads = MEDIA_FIELDS.filter((field) => [body[field]].flat().some(isUpload));
+  const shared = Object.entries(body).filter(([field]) => !uploads.some((one) => one === field));
   return `${origin}/playground?request=${encodeURIComponent(JSON.stringify(Object.fromEntries(shared)))}`;
 }
 

@@ -55,7 +55,7 @@ function restored({ isLost, ...submission }: Kept): Run {
 
 /** Stores nothing after a sign-out, when a response may still arrive. */
 function writeStored({ owner: { account_id: accountId, mode }, runs }: RunList): void {
-  if (isLeft || !isKeptFor(accountId)) return;
+  if (isLeaving || !isKeptFor(accountId)) return;
   const kept = runs.flatMap(({ submission, kind }): Kept[] =>
     kind === 'refused' ? [] : [{ ...submission, isLost: kind === 'lost' }],
   );
@@ -86,12 +86,12 @@ function runListOf(owner: Owner): RunList {
 }
 
 /** Set when the browser leaves the page: aborted requests are then not failures. */
-let isLeft = false;
+let isLeaving = false;
 addEventListener('pagehide', () => {
-  isLeft = true;
+  isLeaving = true;
 });
 addEventListener('pageshow', () => {
-  isLeft = false;
+  isLeaving = false;
   for (const list of runLists.values()) writeStored(list);
 });
 
@@ -139,14 +139,14 @@ async function send(list: RunList, submissions: Submission[]): Promise<void> {
 /** Sends requests. If a batch that got no response is the same, resends it with its keys. */
 async function generate(list: RunList, bodies: Body[]): Promise<void> {
   if (list.runs.some(({ kind }) => kind === 'sending')) return; // a second click
-  const same = lostBatches(list.runs).find(
+  const earlier = lostBatches(list.runs).find(
     (batch) =>
       JSON.stringify(batch.map(({ submission }) => submission.body)) === JSON.stringify(bodies),
   );
   const { account_id: accountId } = list.owner;
   const batch = bodies.length > 1 ? { batch: crypto.randomUUID() } : {};
   const fresh = bodies.map((body) => ({ key: crypto.randomUUID(), accountId, body, ...batch }));
-  await send(list, same ? same.map(({ submission }) => submission) : fresh);
+  await send(list, earlier ? earlier.map(({ submission }) => submission) : fresh);
 }
 
 export type WithError = Extract<Run, { error: ApiFailure }>;

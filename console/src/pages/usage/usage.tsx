@@ -46,11 +46,11 @@ export default function UsagePage() {
   );
 }
 
-type Days = Pick<Usage, 'from' | 'to'>;
+type Interval = Pick<Usage, 'from' | 'to'>;
 
-function Period({ from, to }: Days) {
+function Period({ from, to }: Interval) {
   const { route } = useLocation();
-  const show = (next: Days) => route(`/usage?${new URLSearchParams(next)}`, true);
+  const show = (next: Interval) => route(`/usage?${new URLSearchParams(next)}`, true);
   const isRecent = to === today();
   const days = PERIODS.find((count) => isRecent && firstDay(to, Number(count)) === from) ?? '';
   const choices = PERIODS.map((count) => ({ value: count, label: `${count} days` }));

@@ -11,7 +11,7 @@ export type Filters = Partial<Record<(typeof NAMES)[number], string>>;
 const NAMES = ['text', 'state', 'starred', 'model', 'key', 'surface', 'tag', 'from', 'to'] as const;
 
 /** So many of the names, from the first on, are always visible. */
-const FREQUENT = 3;
+const ALWAYS_VISIBLE = 3;
 
 export function filtersOf(query: Record<string, string>): Filters {
   return Object.fromEntries(NAMES.flatMap((name) => (query[name] ? [[name, query[name]]] : [])));
@@ -61,7 +61,7 @@ export function FilterBar({ filters, onChange }: FilterProps) {
         <Select label="Status" choices={STATES} {...field('state')} />
         <StarFilter {...field('starred')} />
       </div>
-      <details open={NAMES.slice(FREQUENT).some((name) => filters[name] !== undefined)}>
+      <details open={NAMES.slice(ALWAYS_VISIBLE).some((name) => filters[name] !== undefined)}>
         <summary class="w-fit cursor-pointer py-1 text-dim hover:text-ink">More filters</summary>
         <div class="mt-3 grid gap-4 sm:grid-cols-2 lg:grid-cols-5">
           <Select

@@ -34,7 +34,7 @@ test('processes share the certificate that one of them made, and its successor',
   assert.equal(current().fingerprint, first, 'after a clock was ahead for a time');
 });
 
-test('a given certificate is known to `verify`, without its key', async () => {
+test('a certificate of the operator is stored for `verify`, without its key', async () => {
   const given = readCertificate(MADE, new Date(NOW));
   const { current } = await openCertificate({ db, given, now: () => NOW });
   assert.equal(current(), given);
@@ -47,7 +47,7 @@ test('a given certificate is known to `verify`, without its key', async () => {
   assert.deepEqual(stored, [{ made: null, private_key: null }]);
 });
 
-test('files that can not sign are refused with what to do', () => {
+test('files that can not sign are refused with advice', () => {
   const other = makeCertificate(new Date(NOW - DAY_MS), new Date(NOW + DAY_MS));
   const curve = generateKeyPairSync('ec', { namedCurve: 'secp256k1' });
   const [, root = ''] = MADE.chain.split(/(?<=-----END CERTIFICATE-----\n)/);

@@ -197,7 +197,7 @@ test('a certificate for TLS is refused, since readers refuse what it signs', asy
   });
 });
 
-test('a service signs with a key that only it has, and its lies are found', async (t) => {
+test('a service signs with a key that only it has, and a wrong signature is found', async (t) => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' });
   const other = generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey;
   const signature = (bytes: Buffer, key = privateKey) =>
@@ -263,7 +263,7 @@ test('a time stamping authority that fails leaves a signed video without a time 
   await closeServer(server);
 });
 
-test('an authority that hangs does not hold up each video', async (t) => {
+test('an authority that hangs holds up few videos', async (t) => {
   let seconds = 0;
   let asked = 0;
   t.mock.method(performance, 'now', () => seconds * 1000);
@@ -285,7 +285,7 @@ test('an authority that hangs does not hold up each video', async (t) => {
   await stamping.close();
 });
 
-test('after its end, a certificate signs nothing', async () => {
+test('an expired certificate signs nothing', async () => {
   const late = { ...ORIGIN, at: new Date(UNTIL.getTime() + 1000).toISOString() };
   await assert.rejects(sign(VIDEO, at('signed'), late), /has expired/);
 });

@@ -48,7 +48,7 @@ test('a transaction commits all of its statements, and rolls all back when its w
   assert.equal(await total(), 3);
 });
 
-test('a transaction whose failed statement the work ignored is rolled back, and says so', async () => {
+test('a transaction is rolled back, and throws, if its work ignored a failed statement', async () => {
   const before = await total();
   const ignoring = db.transaction(async (tx) => {
     await tx.query(ADD, [15]);
@@ -202,7 +202,7 @@ function unavailable(expected: RegExp) {
   };
 }
 
-test('a named statement gives each parameter its value in any order, and needs all', async () => {
+test('a named statement takes its parameters in any order, and needs all of them', async () => {
   const text = 'select (:from::int - :less::int) as left, :from::text as from_text';
   const subtract = namedStatement('test_subtract', text);
   const rows = await db.query(subtract, subtract.values({ less: 2, from: 5 }));

@@ -13,7 +13,7 @@ const SESSIONS = statement(
 const database = await createTestDatabase();
 after(() => database.close());
 
-test('much work at once opens no more connections than it may, and all of it is done', async () => {
+test('work at the same time opens at most the allowed connections, and all of it is done', async () => {
   const few = fewConnections(database.db, 2);
   const sessions = () => few.query<{ sessions: number }>(SESSIONS);
   const inTransaction = () => few.transaction((tx) => tx.query<{ sessions: number }>(SESSIONS));

@@ -44,7 +44,7 @@ test('this server tells its lineage', async () => {
   assert.match(tableOid ?? '', /^\d+$/);
 });
 
-test('a mark grows with each call, also of processes that remember nothing or an older one', async () => {
+test('a mark grows with each call, also of processes that remember none or an older one', async () => {
   const first = await advance();
   const second = await advance(first);
   assert.deepEqual(second, { epoch: first.epoch, beat: first.beat + 1 });
@@ -108,7 +108,7 @@ test('a server that forbids one value still tells the others', async () => {
   assert.equal(told.timeline, timeline);
 });
 
-/** Compares and remembers as a process does that has just started. */
+/** Compares and remembers the mark, like a process that has just started. */
 function rememberIn(dataDir: string): Promise<void> {
   return followDatabaseMark({ db, log: quiet, dataDir, trustsPromotion: false, hasTasks })();
 }
@@ -128,7 +128,7 @@ test('a worker starts on a full disk, which keeps the older mark', async (t) => 
   assert.notEqual(await readFile(file, 'utf8'), older);
 });
 
-test('what a data folder remembers outlives the process', async () => {
+test('the mark in a data folder outlives the process', async () => {
   await using folder = await temporaryFolder();
   const remember = () => rememberIn(folder.path);
   const recoveries = () => sql(db, 'select cause from recoveries where ended_at is null');

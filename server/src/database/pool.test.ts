@@ -39,7 +39,7 @@ test('during an outage work fails at once, and it succeeds soon after the outage
   const one = () => db.query(ONE);
   await one();
   proxy.swallow();
-  // The first one waits for a response; those that wait for a connection learn of the breaker.
+  // The first one waits for a response; the others wait for a connection, and the breaker ends it.
   await Promise.all(Array.from({ length: 9 }, () => assert.rejects(one(), isDatabaseUnavailable)));
   const failure = await db.query(ONE).catch((error: unknown) => error);
   assert.ok(isDatabaseUnavailable(failure), String(failure));

@@ -30,7 +30,7 @@ test('calls that arrive together share one statement, and each gets its own resu
   assert.deepEqual(sizes, [3]);
 });
 
-test('an item that Postgres refuses fails no other one', async () => {
+test('an item that Postgres refuses does not fail the others', async () => {
   const add = adding();
   const results = await Promise.allSettled([10, -1, 11, 1].map((n) => add(db, n)));
   assert.deepEqual(
@@ -41,7 +41,7 @@ test('an item that Postgres refuses fails no other one', async () => {
   );
 });
 
-test('an item whose work throws fails no other one, and nothing is done twice', async () => {
+test('an item whose work throws does not fail the others, and nothing is done twice', async () => {
   const add = sharedWork<number, number>({
     keyOf: String,
     work: (on, numbers) =>

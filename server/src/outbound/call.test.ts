@@ -81,7 +81,7 @@ function onRequest(act: (socket: Socket, request: string) => void) {
 
 /** Responds to each request with this text. */
 const responding = (text: string) => onRequest((socket) => socket.write(text));
-/** Does so and closes the connection. */
+/** Responds with this text and closes the connection. */
 const ending = (text: string) => onRequest((socket) => socket.end(text));
 
 function post(url: string, more: Partial<Call> = {}): Promise<CallOutcome> {

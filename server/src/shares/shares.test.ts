@@ -38,7 +38,7 @@ const frame = `<title>%brand%</title><!-- brand --><script src="/t.js"></script>
   <script type="module" src="/m.js"></script><!-- page -->`;
 await writeFile(path.join(folder, 'docs.html'), frame);
 
-/** The public pages; undefined: with SHARES=off. */
+/** Opens the public pages. @param shared undefined: SHARES=off */
 function openPages(shared: typeof shares | undefined) {
   const presign = () => assert.fail('a presigned link outlives its share');
   const deps = { ...website.deps, shares: shared, storage: { ...website.deps.storage, presign } };

@@ -91,7 +91,7 @@ async function compare(payload: string | Buffer, headers: Record<string, string>
 const cropped = (name: string) =>
   `movie=filename=${at(name)},crop=iw*0.98:ih*0.98:0:0,scale=320:-2`;
 
-test('a re-encoded copy is similar to its output until the hashes of that are forgotten', async () => {
+test('a re-encoded copy is similar to its output until the hashes of the output are forgotten', async () => {
   await freezeClock(db, 0);
   const random = createRandom(1);
   await film('made', boxes(random));

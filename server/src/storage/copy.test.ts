@@ -112,7 +112,7 @@ test('what is deleted while it is copied does not stay in the copy', async () =>
   assert.equal(await s3.sizeOf(id), undefined);
 });
 
-test('files that are in neither storage are named, of more objects than a page has', async () => {
+test('files that are in neither storage are named, also beyond the first page of objects', async () => {
   const id = await store('lost');
   await disk.delete(id);
   const rows = `insert into stored_objects (id, owner_id, role, state, media_type, size_bytes)

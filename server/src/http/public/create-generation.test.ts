@@ -158,7 +158,7 @@ test('for any body, what is quoted is what a create reserves, or the same error'
   assert.ok(created > 5, `${created} of the bodies were valid`);
 });
 
-test('enough says whether a create would get a 402, also because of the cap of its key', async () => {
+test('`enough` says whether a create would get a 402, also because of the cap of its key', async () => {
   const poor = await api.customer(249);
   const promotional = { credits: 5000, kind: 'promotional', reference: 'not spent' } as const;
   await grant(api.database.db, { accountId: poor.accountId, ...promotional });

@@ -193,10 +193,10 @@ test('each filter finds its tasks, also together', async () => {
   await finds({ created_after: '2026-02-02T00:00:00Z', created_before: '2026-02-01T00:00:00Z' });
 });
 
-test('a walk has each task once while others arrive and end', async () => {
+test('all pages together have each task once while others arrive and end', async () => {
   const by = await api.customer(100_000);
   const ids: string[] = [];
-  // Of one moment: their ids decide the order.
+  // Created at one moment: their ids decide the order.
   for (let count = 0; count < 7; count += 1) {
     ids.push(await make(by.accountId, { createdAt: '2026-03-01T10:00:00.123456Z' }));
   }
@@ -215,7 +215,7 @@ test('a walk has each task once while others arrive and end', async () => {
   assert.deepEqual(await walk(by, { limit: '2', status: 'failed' }), old);
 });
 
-test('a task that is committed late is missing in no later walk', async () => {
+test('a task that is committed late is in the list from then on', async () => {
   const by = await api.customer(100_000);
   const older = await make(by.accountId);
   const late = await make(by.accountId);

@@ -65,7 +65,7 @@ test('a file that was sent to the bucket by a link is measured at its first use'
   assert.ok(minutes > 14 && minutes <= 15);
   await assertRefused(url, 'not_uploaded');
   assert.equal((await put(upload)).status, 200);
-  // Of two creates at once, one makes it usable, and both use it.
+  // Of two creates at once, one makes the upload usable, and both use it.
   const created = await Promise.all([create(url), create(url)]);
   assert.deepEqual(
     created.map((response) => response.status),

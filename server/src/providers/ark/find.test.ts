@@ -183,7 +183,7 @@ async function settle(): Promise<void> {
 
 const fiftyAttempts = Array.from({ length: 50 }, () => ({ ...attempt, jobSpec: newJobSpec() }));
 
-test('finds share a scan; those that come during it share the next, from its start; a failure fails its finds', async () => {
+test('finds share a scan; those that come during it share the next, from its start; a failed scan fails its finds', async () => {
   const responses: PromiseWithResolvers<Page>[] = [];
   const { find } = listing(() => {
     const response = Promise.withResolvers<Page>();

@@ -101,7 +101,7 @@ test('other processes know it within a second; other providers stay open', async
   assert.equal((await restarted.enter('fal')).kind, 'admitted');
 });
 
-test('after the time one submit at a time may try, until one gets through', async () => {
+test('when the closed time is over, one submit at a time may try, until one gets through', async () => {
   await observe(BUSY, BUSY, BUSY);
   await freezeClock(db, 2);
   const other = createProviderBreaker({ db, log: quiet });

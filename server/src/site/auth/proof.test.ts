@@ -55,7 +55,7 @@ test('without a fresh proof a session gets no passkey, key, cap, purchase or del
     [await visitor.write(`${KEYS}/${id}`, { monthly_cap: null }, 'PATCH'), 'api_key_cap'],
     [await visitor.write(`${KEYS}/${id}`, { expires_at: null }, 'PATCH'), 'api_key_cap'],
     [await visitor.write('/console/api/auto-reload', reload, 'PUT'), 'auto_reload'],
-    // There, another plan is charged to the saved card at once.
+    // In the portal, another plan is charged to the saved card at once.
     [await visitor.write('/console/api/portal'), 'plan'],
     [await visitor.write('/console/api/account/delete', { email: visitor.email }), 'deletion'],
   ] as const;

@@ -41,7 +41,7 @@ const EVENT = JSON.stringify({
   data: { object: { payment_intent: 'pi_1' } },
 });
 
-test('an event is noted once, whatever it is about', async () => {
+test('an event is recorded once, whatever it is about', async () => {
   const before = await noted();
   for (let n = 0; n < 2; n += 1) {
     assert.equal((await post(EVENT, signature(EVENT, WEBHOOK_SECRET))).status, 200);
@@ -51,7 +51,7 @@ test('an event is noted once, whatever it is about', async () => {
   assert.equal(await noted(), before + 2);
 });
 
-test('what Stripe did not sign, and what it signed long ago, is refused and not noted', async () => {
+test('what Stripe did not sign, and what it signed long ago, is refused and not recorded', async () => {
   const before = await noted();
   const good = signature(EVENT, WEBHOOK_SECRET);
   for (const header of [
@@ -70,7 +70,7 @@ test('what Stripe did not sign, and what it signed long ago, is refused and not 
   assert.equal(await noted(), before);
 });
 
-test('an event of the other mode is refused and not noted', async () => {
+test('an event of the other mode is refused and not recorded', async () => {
   const before = await noted();
   const other = EVENT.replace('"evt_1"', '"evt_live","livemode":true');
   assertError(await post(other, signature(other, WEBHOOK_SECRET)), 'invalid_request');
@@ -87,7 +87,7 @@ test('an event of up to 1 MiB is read, a larger one is not', async () => {
   assertError(await post(larger, signature('', WEBHOOK_SECRET)), 'payload_too_large');
 });
 
-test('an event wakes its order before it is answered', async () => {
+test('an event makes its order due before Stripe gets a response', async () => {
   const order = await fixture.buy(await fixture.customer());
   completeSession(fixture.simulator.state, order.stripe_id ?? '', 'now');
   await fixture.simulator.webhooks.idle();

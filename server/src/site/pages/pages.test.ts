@@ -222,7 +222,7 @@ test('no path below the documentation leads out of its folder, or to a 500', asy
     '/docs/quickstart%00',
     '/docs/OPERATIONS/overview',
     '/docs/operations%2foverview',
-    '/docs//operations/overview', // also each number of slashes would be kept in memory
+    '/docs//operations/overview', // or memory would keep a text for each number of slashes
     '/docs//quickstart',
     '/docs/quickstart//',
     `/docs/${'a'.repeat(300)}`,
@@ -290,7 +290,7 @@ test('a changed brand is in the next response, and a name is text wherever it is
   assert.equal(robots.body, 'Sitemap: https://video.example/docs/sitemap.xml');
 });
 
-test('a logo is served under an address of its own, as what its bytes are', async (t) => {
+test('a logo is served under an address of its own, with the type of its bytes', async (t) => {
   t.after(() => (brand = DEFAULT_BRAND));
   assert.equal((await open('/brand/logo')).statusCode, 404);
   const addresses = new Set<string>();

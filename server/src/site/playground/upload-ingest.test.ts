@@ -144,7 +144,7 @@ test('an upload counts in the same 256 MB as what is downloaded', async () => {
   assert.equal((await ingested(fits.taskId, hostWith(rest))).phase, 'submitting');
   const exceeds = await taskWithUpload(more);
   const { error_details } = await ingested(exceeds.taskId, hostWith(rest + 1));
-  const field = String(error_details?.field); // of the one that came last
+  const field = String(error_details?.field); // of the file that came last
   assert.ok(['image_url', 'end_image_url'].includes(field));
   await assertRefused(exceeds, { field, ...TOO_LARGE });
 });

@@ -114,7 +114,7 @@ async function shareMailbox(...visitors: TestVisitor[]): Promise<void> {
   );
 }
 
-test('an account that has paid nothing may store less, until it has, also at the same time', async () => {
+test('an account may store less until it has paid, also by uploads at the same time', async () => {
   const visitor = await website.signIn();
   assert.equal((await visitor.upload(picture)).status, 201);
   await fillQuota(visitor, 'unpaid', picture.length - 1);
@@ -134,7 +134,7 @@ test('an account that has paid nothing may store less, until it has, also at the
   assertError(await visitor.upload(picture), 'invalid_request', more);
 });
 
-test('the accounts of one mailbox share its quota, also at the same time', async () => {
+test('the accounts of one mailbox share its quota, also for uploads at the same time', async () => {
   const owners = await Promise.all([1, 2, 3].map(() => website.signIn()));
   const [first, second, third] = owners;
   assert.ok(first && second && third);

@@ -62,8 +62,8 @@ export function videoModel(modelId: Model, client: Framewright): VideoModel {
 }
 
 const ONE_VIDEO =
-  'Several videos have the same Idempotency-Key: they are one video, which is charged once. ' +
-  'Give each its own key, by calls of their own.';
+  'Several calls have the same Idempotency-Key: they make one video, which is charged once. ' +
+  'For several videos, give each call its own key.';
 
 /** Warns if the Idempotency-Key of a call is already in use: `n: 2` sends the caller's key twice. */
 function createKeyGuard() {

@@ -47,7 +47,7 @@ export const COMMANDS: readonly Command[] = [
       output: OUTPUT,
       yes: { ...flag('agree to the price without a question'), short: 'y' },
       force: FORCE,
-      again: flag('another one, although the same is unfinished'),
+      again: flag('make another video, although the same one is unfinished'),
       ...SETTINGS,
     },
     examples: [
@@ -143,14 +143,14 @@ export const COMMANDS: readonly Command[] = [
         isList: true,
         values: [...EVENT_TYPES, TEST_EVENT],
       }),
-      'print-secret': flag('print the secret that signs them, and end'),
+      'print-secret': flag('print the secret that signs the events, and end'),
     },
     examples: [
       ['fw listen --forward http://localhost:3000/hook', 'until Ctrl-C'],
       ['export WEBHOOK_SECRET=$(fw listen --print-secret)', 'for the local server'],
     ],
     notes:
-      'The secret is of this machine and stays the same. A test key relays events of test tasks.',
+      'This machine keeps the same secret. A test key relays events of test tasks.',
     load: async () => (await import('./run/listen.ts')).listen,
   },
   {

@@ -10,7 +10,7 @@ export const EXITS = {
   credits: [5, 'too few credits; nothing was charged'],
   failed: [6, 'the task failed; its credits were refunded'],
   unavailable: [7, 'no response, or the service is busy'],
-  unfinished: [8, 'another fw works on it, or an unfinished one is in the way'],
+  unfinished: [8, 'another fw is making it, or an unfinished video is in the way'],
   not_found: [9, 'there is no such task'],
   file: [10, 'a file can not be read or written'],
 } as const;

@@ -43,5 +43,5 @@ test('a hostile service reaches neither the terminal nor files elsewhere', async
   }
   assert.ok(!existsSync(path.join(machine.folder, '../evil.mp4')));
   const { err } = await machine.fw('resume');
-  assert.match(err, /Not a name of a task/);
+  assert.match(err, /Not the id of a task/);
 });

@@ -68,8 +68,8 @@ export async function generate(
 }
 
 /**
- * A quote equals what a create of the same request reserves, unless an announced price takes effect
- * in between.
+ * Refuses a video that costs more than `most`. A create reserves what the quote says, unless an
+ * announced price takes effect in between.
  * @throws RefusedInput
  */
 function refuseAbove(most: number, { credits }: Quote): void {

@@ -23,7 +23,7 @@ Usage: framewright-mcp [--files FOLDER]   speaks MCP on stdin and stdout
                                           request has its API key as bearer token
 
 Options:
-  --files FOLDER   the pictures and videos below it may be uploaded; without it, no file
+  --files FOLDER   the pictures and videos below FOLDER may be uploaded; by default, none
   --help, --version
 
 Environment:

@@ -130,7 +130,7 @@ function placeOf({ status, headers }: Response): { first: number; bytes: number 
   return { first: 0, bytes: length === null ? undefined : Number(length) };
 }
 
-/** Ends with the response, or after a silence of `timeoutMs`. @throws if the connection breaks */
+/** Reads a response until it ends or is silent for `timeoutMs`. @throws if the connection breaks */
 async function* partsOf({ body }: Response, timeoutMs: number): AsyncGenerator<Uint8Array> {
   const reader = body?.getReader();
   if (!reader) return;

@@ -55,7 +55,7 @@ async function create(entry: Entry, work: Work): Promise<string> {
   work.screen.progress('sending the request');
   const { idempotencyKey } = entry;
   const task = await work.client.videos.create(body, { idempotencyKey });
-  if (!/^[\w-]+$/.test(task.id)) throw new Failure('other', `Not a name of a task: ${task.id}`);
+  if (!/^[\w-]+$/.test(task.id)) throw new Failure('other', `Not the id of a task: ${task.id}`);
   entry.taskId = task.id; // file names include it
   record(entry);
   return task.id;

@@ -100,7 +100,7 @@ async function ownEndpoint(client: Framewright): Promise<WebhookEndpoint> {
   return client.request<WebhookEndpoint>('POST', '/webhooks', { body });
 }
 
-/** Reads new events; makes a new endpoint if another `fw listen` on this machine has deleted it. */
+/** Reads new events, on a new endpoint if another `fw listen` on this machine deleted the old. */
 async function currentNews(work: Relay, seen: ReadonlySet<string>): Promise<WebhookDelivery[]> {
   try {
     return await newsOf(work, seen);

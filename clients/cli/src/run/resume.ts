@@ -78,7 +78,7 @@ function loginOf({ baseUrl, keyMark, taskId, idempotencyKey }: Entry, isNewKey: 
   });
 }
 
-/** Downloads any task of the account, completed or running, wherever it was created. */
+/** Downloads the video of any task of the account, wherever it was created, once it is made. */
 async function fetchTask(taskId: string, { screen, text, flag }: Call): Promise<void> {
   const output = outputOf(text('output') ?? `${taskId}.mp4`, flag('force')) ?? '';
   onInterrupt('Run the same command again to continue: it costs nothing.');

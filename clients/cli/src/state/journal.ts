@@ -17,7 +17,7 @@ export interface Entry {
   version: 1;
   idempotencyKey: string;
   baseUrl: string;
-  /** A hash of the API key with which it was begun. */
+  /** A hash of the API key with which the generation was begun. */
   keyMark: string;
   /** The original request; its files have absolute paths. */
   request: GenerateRequest;

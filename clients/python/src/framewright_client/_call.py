@@ -99,7 +99,7 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     timeout: float | None = None
-    """Seconds without a byte, if not those of the client."""
+    """How many seconds the response may be silent. None: the timeout of the client."""
     creates: bool = False
     """Whether it may reserve credits."""
     repeats: bool = True
@@ -239,7 +239,7 @@ class Call:
         return error
 
     async def pause_after(self, failure: ApiError | ConnectionError, tries: int) -> None:
-        """Waits before the next try. Raises the failure if there is none."""
+        """Waits before the next try. Raises the failure if there is no next try."""
         delay = min(8.0, 0.5 * 2.0**tries) * random.uniform(0.5, 1.0)
         if failure.code == "redirected":
             raise failure
@@ -343,7 +343,7 @@ def reason_of(error: Exception) -> str:
 
 
 LOOKED_UP = (400, 402, 409, 413, 503)
-"""The service has looked up the Idempotency-Key, after the API key and its rate limit."""
+"""Statuses that come after the look-up of the Idempotency-Key; 401 and 429 come before it."""
 
 
 def did_nothing(failure: ApiError | ConnectionError) -> bool:

@@ -121,7 +121,7 @@ async def create(call: Call, prompt: str, fields: VideoFields) -> VideoTask:
         task = await call.send(VideoTask, json_request("POST", CREATE, body, creates=True))
     except ConflictError as error:
         if body != {"prompt": prompt, **given(fields)}:
-            # Each upload has another address. A new key would pay for a second video.
+            # Files were uploaded again, to new addresses. A new key would pay for a second video.
             error.charged, error.retry = "reserved", "never"
         raise
     call.task, call.task_id, call.in_doubt = task, task.id, True

@@ -100,7 +100,7 @@ class Framewright:
         on_progress: called with the task after each read.
         idempotency_key: your name for this video, such as an order number. With it, the call may be
             made again after a crash; without it, the client makes one for this call.
-        timeout: seconds for all of it, with the download of the video.
+        timeout: seconds for this call and the download of the video together.
 
         Raises TaskFailedError, ApiError, ConnectionError, WaitTimeoutError.
         """

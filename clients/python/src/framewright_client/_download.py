@@ -82,7 +82,7 @@ class Position:
         self._done = 0
         self._skip = 0
         self._size: int | None = None
-        """Bytes of the file, once a response has told."""
+        """Bytes of the whole file, once a response has told them."""
         self._has_ranges = True
         """Whether ranges of responses count bytes of the file, not compressed ones."""
         self._tag = ""

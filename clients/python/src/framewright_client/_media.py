@@ -28,7 +28,7 @@ def is_url(media: File) -> bool:
 
 
 def read_file(file: File) -> bytes:
-    """Its bytes, which are sent again after a lost response.
+    """The bytes of a file, which are sent again after a lost response.
 
     Raises OSError if it can't be read, FramewrightError if it is too large to be uploaded.
     """

@@ -1,4 +1,4 @@
-"""How requests are sent and time passes: all in which the two clients differ.
+"""How requests are sent and time passes: the only difference between the two clients.
 
 The calls are coroutines. Those of the blocking client never wait for an event loop, because its
 transport blocks instead: `run` takes them to their end.

@@ -86,8 +86,8 @@ function giveUp(db: Database, accountId: string): Promise<void> {
   });
 }
 
-const TOO_LARGE = `The file with your requests, your videos' list and your statement would be larger than 4 GB,
-which is more than this service can make. Ask its operator for your data.
+const TOO_LARGE = `The file with your requests, your list of videos and your statement would be
+larger than 4 GB, which is more than this service can make. Ask its operator for your data.
 `;
 
 async function makeExport({ publicUrl, ...deps }: ExportDeps, accountId: string): Promise<void> {
@@ -109,7 +109,7 @@ async function makeExport({ publicUrl, ...deps }: ExportDeps, accountId: string)
 }
 
 function mailText(url: string): string {
-  return `The file with your requests, your videos' list and your statement is ready for a day.
+  return `The file with your requests, your list of videos and your statement is ready for a day.
 
 Download it here, signed in: ${url}/settings
 

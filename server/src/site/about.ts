@@ -55,7 +55,7 @@ export const getAbout = siteRoute('GET /console/api/site', {
       signup_credits: deps.signupCredits,
       /** Whether codes go to the service's log instead of being mailed. */
       mail_is_logged: deps.isMailLogged,
-      /** For how many days the details that a reporter gives are kept. */
+      /** How many days the details that reporters give are kept. */
       report_days: deps.reportDays,
     };
   },

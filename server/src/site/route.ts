@@ -46,7 +46,7 @@ export function sessionOf({ signedIn }: Pick<FastifyRequest, 'signedIn'>): Signe
   return signedIn;
 }
 
-/** Query member: which side of the account a page shows, and whose credits it spends. */
+/** Query member: whether a page shows live or test credits, tasks and keys. */
 export const ModeSchema = Type.Enum(['live', 'test'], { default: 'live' });
 
 /** The names of the parameters in a path. */
@@ -190,7 +190,7 @@ export function siteRoute<
   };
 }
 
-/** Strips the characters that Postgres refuses from the texts of a path or query. */
+/** Replaces the characters that Postgres refuses in the texts of a path or query. */
 function storableTexts(given: unknown): object {
   const texts = Object.entries(Object(given)).map(([name, value]) => {
     return [name, typeof value === 'string' ? storable(value) : value];

@@ -21,7 +21,7 @@ export const verifyDigest = siteRoute('GET /console/api/verify', {
   },
 });
 
-/** Each may cost a minute of CPU. */
+/** A comparison may cost a minute of CPU. */
 const COMPARISONS = { max: 10, seconds: 3600 };
 
 /** Whether an output looks like the video in the body, and when it was stored. */

@@ -42,7 +42,7 @@ async function readKeys(db: Queryable, accountId: string) {
     .map(({ key_id: id, last_used_address: last_used_network, ...key }) => ({
       id,
       ...key,
-      last_used_network, // the column holds no more than the network
+      last_used_network, // the column is named after the address, but holds only its network
       // The cost of its tasks this month, minus refunds.
       spent_this_month: spent.get(id) ?? 0,
       // Requests per day, oldest first; the last one is today (UTC).
@@ -121,7 +121,7 @@ function readExpiry(text: string | undefined): Date | undefined {
   });
 }
 
-/** Expired keys don't count as valid ones: a new expiry could bring back more than MAX_KEYS. */
+/** Refuses a new expiry for an ended key: reviving such keys could exceed MAX_KEYS. */
 function requireValid({ revoked_at: revoked, expires_at: expiry }: Omit<OwnKey, 'id'>): void {
   if (revoked === null && (expiry === null || expiry.getTime() > Date.now())) return;
   const details = { field: 'expires_at', reason: 'key_ended' };

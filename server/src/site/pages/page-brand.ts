@@ -34,13 +34,13 @@ const LOGO_PATH = '/brand/logo';
 
 const shown = new WeakMap<Brand, ReturnType<typeof describeLogo>>();
 
-/** Its image is read once for each value of the brand. */
+/** The logo, whose image is read once for each value of the brand. */
 export function shownLogo(brand: Brand) {
   if (!shown.has(brand)) shown.set(brand, describeLogo(brand));
   return shown.get(brand);
 }
 
-/** Its URL changes with the file, so that browsers may keep the file. */
+/** The logo's URL changes with its file, so that browsers may keep the file. */
 function describeLogo({ logo }: Brand) {
   const read = logo === undefined ? undefined : readLogo(logo);
   if (!read) return undefined;

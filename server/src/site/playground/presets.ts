@@ -20,7 +20,7 @@ const putPreset = siteRoute('PUT /console/api/presets', {
   },
 });
 
-/** No part of the path: a name may be a dot, which clients drop from paths. */
+/** The name is not in the path, because it may be a dot, which clients drop from paths. */
 const removePreset = siteRoute('DELETE /console/api/presets', {
   query: Type.Object({ name: nameSchema(80) }),
   handle: async ({ db }: PageDeps, { query: { name }, session: { accountId } }) => {

@@ -72,7 +72,7 @@ const getVideos = siteRoute('GET /console/api/videos.zip', {
   },
 });
 
-/** A missing file refuses an archive before it begins: later, the download could only break. */
+/** Refuses an archive with a missing file before it begins: later, it could only break off. */
 async function requireFiles({ storage, ...deps }: FileDeps, videos: OwnVideo[]): Promise<void> {
   const sizes = await Promise.all(videos.map((video) => storage.sizeOf(video.object_id))).catch(
     (cause: unknown) => {

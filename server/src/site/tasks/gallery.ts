@@ -58,7 +58,7 @@ export function videoItem(task: Listed, links: Links) {
     // A signed link that expires; null: no video, or deleted.
     video_url: isThere ? links.linkTo(output.id, task.now_seconds) : null,
     size_bytes: isThere ? output.size_bytes : null,
-    // Null: it is there, or there never was one.
+    // null: the video is there, or there never was one.
     deleted: phase === 'completed' && !isThere ? deletionOf(output) : null,
   };
 }
@@ -135,7 +135,7 @@ export const MAX_TOGETHER = 50;
 
 const TagsSchema = Type.Optional(Type.Array(nameSchema(40), { maxItems: 20 }));
 
-/** Names, stars and tags videos, all or none; what the body leaves out stays. */
+/** Names, stars and tags all of the videos or none. What the body leaves out stays. */
 const patchTasks = siteRoute('PATCH /console/api/tasks', {
   body: Type.Object({
     ids: Type.Array(Type.String({ maxLength: 120 }), { minItems: 1, maxItems: MAX_TOGETHER }),

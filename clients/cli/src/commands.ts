@@ -149,8 +149,7 @@ export const COMMANDS: readonly Command[] = [
       ['fw listen --forward http://localhost:3000/hook', 'until Ctrl-C'],
       ['export WEBHOOK_SECRET=$(fw listen --print-secret)', 'for the local server'],
     ],
-    notes:
-      'This machine keeps the same secret. A test key relays events of test tasks.',
+    notes: 'This machine keeps the same secret. A test key relays events of test tasks.',
     load: async () => (await import('./run/listen.ts')).listen,
   },
   {

@@ -99,7 +99,7 @@ test('a page of another site is refused, also one whose host name resolves to th
   }
 });
 
-/** Lists the tools by Node's own client, which sends headers that `fetch` doesn't let callers set. */
+/** Lists the tools by Node's own client, which sends headers that `fetch` refuses to send. */
 async function postAs(headers: OutgoingHttpHeaders, url = `${fixture.url}/mcp`) {
   const own = { 'content-type': 'application/json', accept: ACCEPTED };
   const authorization = `Bearer ${await newApiKey()}`;

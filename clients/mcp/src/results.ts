@@ -11,7 +11,7 @@ export class RefusedInput extends Error {
   }
 }
 
-/** A sentence for the model, and the same as data. */
+/** A sentence for the model, and the same facts as data. */
 export function result(text: string, data: object): CallToolResult {
   return { content: [{ type: 'text', text }], structuredContent: { ...data } };
 }

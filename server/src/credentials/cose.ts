@@ -9,7 +9,7 @@ const ALG = 1;
 const X5CHAIN = 33;
 const SIGN1_TAG = Buffer.from([0xd2]);
 const NIL = Buffer.from([0xf6]);
-/** For the signature, headers and padding. */
+/** The space for the signature, headers and padding. */
 const SPARE_BYTES = 2048;
 const LEAST_PADDING = 256;
 

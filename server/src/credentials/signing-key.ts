@@ -89,7 +89,7 @@ export function privateKeyIn(pem: string): KeyObject {
 const MIN_RSA_BITS = 2048;
 const CURVES: Record<string, Algorithm> = { prime256v1: 'es256', secp384r1: 'es384' };
 
-/** @throws UsageError when such a key can't sign Content Credentials */
+/** @throws UsageError when a key of this kind can't sign Content Credentials */
 export function algorithmOf({
   asymmetricKeyType: type,
   asymmetricKeyDetails: details = {},

@@ -135,9 +135,9 @@ function parseUrl(text: string): URL {
 }
 
 /**
- * Whether a host can't be public, whatever DNS says. A name without a dot can't either: only search
- * domains or the hosts file resolve it. All such hosts get the same response, so that clients can't
- * probe private names.
+ * Whether a host can't be public, whatever DNS says. That includes names without a dot, which only
+ * search domains or the hosts file resolve. All these hosts get the same response, so that clients
+ * can't probe private names.
  */
 function isKnownPrivate(url: URL, hosts: HostRules): boolean {
   const literal = literalAddress(url);

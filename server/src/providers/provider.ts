@@ -69,7 +69,7 @@ export interface FindJobInput {
 /**
  * A job found by its `mark` is the attempt's. One found by `likeness` only looks like what was
  * sent, and no other attempt owns it yet. Absence is `final` if no job of the attempt can appear
- * any more, `strong` if it counts as soon as the submit can't be under way any more, `weak` if it
+ * later, `strong` if it becomes a proof once the submit can't be under way any more, `weak` if it
  * is only a hint.
  */
 export type FindOutcome =

@@ -217,7 +217,7 @@ function embedContent(share: OpenShare, name: string, address: string): Content 
   };
 }
 
-/** Its URLs are relative: the content security policy allows files of the page's own host. */
+/** The player's URLs are relative: the page's policy allows files of its own host. */
 function player({ width, height, files }: OpenShare, address: string): string {
   const { pathname } = new URL(address);
   const poster = files.some(({ role }) => role === 'poster') && `poster="${pathname}/poster.webp"`;

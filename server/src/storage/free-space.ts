@@ -19,7 +19,7 @@ const FLOORS = {
   output: { share: 0.1, bytes: 128 * MEGABYTE },
 } as const satisfies Record<SpaceUse, { share: number; bytes: number }>;
 
-/** The floors of a disk with temporary files only: uploads leave room for those of tasks. */
+/** The floors of a disk with temporary files only: uploads leave room for the tasks' files. */
 const FLOOR_OF_TEMPORARY = {
   upload: 'input',
   input: 'output',

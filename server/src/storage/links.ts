@@ -143,7 +143,7 @@ function sign(secret: Buffer, subject: string, scope: number | string): string {
 }
 
 const SHARE = 'share_';
-/** Of an id, without its prefix. */
+/** The length of an id without its prefix. */
 const ID_CHARACTERS = 24;
 
 /** Short (132 bits), because people send it to each other. */

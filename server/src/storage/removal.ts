@@ -8,7 +8,7 @@ import {
 } from '../database/database.ts';
 import type { ObjectRole } from './objects.ts';
 
-/** Deletes the rows of deleted files of these tasks and attempts, but not those of outputs. */
+/** Deletes the rows of the deleted files of these tasks and attempts, except outputs. */
 export const forgetObjects = command<[owners: string[]], Transaction>(
   'object_forget',
   `delete from stored_objects where owner_id = any($1) and role <> 'output'`,

@@ -8,7 +8,7 @@ export function shareMetrics(registry: Registry, processName: string): void {
   new AggregatorRegistry(); // answers the parent's requests
 }
 
-/** In the parent process: a server whose `/metrics` merges those of all children. */
+/** In the parent process: a server whose `/metrics` merges the metrics of all children. */
 export function createSharedMetrics(): FastifyInstance {
   const registry = new AggregatorRegistry();
   const app = fastify();

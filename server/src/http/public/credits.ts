@@ -39,7 +39,7 @@ export const getCredits = endpoint<{ gate: KeyGate; db: Database }>('GET /credit
   },
 });
 
-/** Its `balance_type` is `paid` too: the contract knows no other. */
+/** The `balance_type` of test credits is `paid` too: the contract knows no other. */
 export const refillTest = endpoint<{ db: Database }>('POST /test-credits', {
   operationId: 'refillTestCredits',
   summary: 'Set the test credits back to 100,000; only with a test key',

@@ -80,7 +80,7 @@ const PreferHeader = Type.Object({
   ),
 });
 
-/** With `Prefer: wait=N` it responds once the task ends or the wait is over (decisions/0046). */
+/** With `Prefer: wait=N` the response waits for the end of the task, or N s (decisions/0046). */
 export const getTask = endpoint<GetTaskDeps>('GET /tasks/:id', {
   operationId: 'getTask',
   summary: 'Read the current state of a task',

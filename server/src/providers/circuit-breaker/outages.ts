@@ -24,7 +24,7 @@ const MAX_ANNOUNCED_SECONDS = 300; // with a Retry-After
 
 /** The recorded state of a provider. Seconds are counted from now. */
 export interface Outage {
-  /** In a row. */
+  /** Failures in a row. */
   failures: number;
   seconds_since_failure: number;
   /** How often it was closed since a submit got through. */

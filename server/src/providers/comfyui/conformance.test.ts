@@ -11,7 +11,7 @@ import { type ProviderSubject, providerConformance } from '../../../test/provide
 
 const HOUR_MS = 3_600_000;
 
-/** Its attempts look an hour old: older than anything that the server can remember. */
+/** The attempts look an hour old: older than anything that the server can remember. */
 async function start(): Promise<ProviderSubject> {
   const rig = await startRig(['--job-seconds', '1']);
   const now = () => Date.now() + HOUR_MS;

@@ -40,7 +40,7 @@ function forEachModel<Value>(idFor: (model: BuiltInModel) => Value): Record<Buil
   return Object.fromEntries(entries) as Record<BuiltInModel, Value>;
 }
 
-/** The provider's id of a request's model: that of its route, or the configured one, if any. */
+/** The provider's id of a request's model: from the model's route, else from the variables. */
 export function modelIdOf<Id>(
   models: Record<BuiltInModel, Id>,
   { model, providerModel }: { model: string; providerModel?: string | undefined },

@@ -29,7 +29,7 @@ export function forged(cause: string): Callback {
 
 /** A page of a list can hold a hundred jobs with everything that was sent for them. */
 const RESPONSE_BYTES = 16 * 2 ** 20;
-/** For reads and for each page of a list; never longer than a submit may take. */
+/** The timeout of a read, and of each page of a list, unless that of a submit is shorter. */
 const READ_SECONDS = 20;
 
 /** `body` is undefined if it is not JSON. */

@@ -58,7 +58,7 @@ function failureOf(job: Job, fault: JobFault): JobStatus {
   return { kind: 'failed', ...fault, cause, billed, ...costIn(job) };
 }
 
-/** In USD. Empty if a job used the operator's own key of a vendor, whose charge is not included. */
+/** In USD. Empty if the job used the operator's own key of a vendor: the vendor charges apart. */
 function costIn(job: Job): { cost?: JobCost } {
   const { cost, is_byok: isOwnKey } = usageIn(job);
   const isWhole = cost !== undefined && isOwnKey !== true;

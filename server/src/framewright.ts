@@ -104,7 +104,10 @@ async function run(args: string[]): Promise<number> {
     return 0;
   }
   if (first === 'serve') return runService(args.slice(1));
-  return runCommand(await parseCommandLine(args));
+  const code = await runCommand(await parseCommandLine(args));
+  // A call that a check of doctor has given up may still wait for its response.
+  process.stdout.write('', () => process.exit(code));
+  return code;
 }
 
 try {

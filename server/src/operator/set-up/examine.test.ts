@@ -207,6 +207,7 @@ const BROKEN: [check: string, found: RegExp, broken: Broken][] = [
   ['callbacks', /POST to \/callbacks/, blocking('/callbacks')],
   ['callbacks', /POST to \/webhooks\/stripe/, blocking('/webhooks')],
   ['storage', /videos/, faulty({ kind: 'denied', times: 50 })],
+  ['storage', /AccessDenied|403/, faulty({ kind: 'denied', method: 'DELETE', times: 50 })],
   ['storage', /Checksum mismatch/, faulty({ kind: 'altered', method: 'GET' })],
   ['mail', /only in the log/, { env: { SMTP_URL: undefined } }],
   ['mail', /ECONNREFUSED/, { env: { SMTP_URL: 'smtp://127.0.0.1:1' } }],

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import type { Database } from '../../database/database.ts';
 import { isPublicAddress } from '../../outbound/addresses.ts';
@@ -123,11 +124,14 @@ async function certificateEnd({ hostname, port }: URL, ca: string | undefined): 
   const socket = connect({
     host: hostname,
     port: Number(port || 443),
-    servername: hostname,
+    ...(isIP(hostname) === 0 && { servername: hostname }),
     ...(ca !== undefined && { ca }),
   });
   try {
-    await once(socket, 'secureConnect', { signal: AbortSignal.timeout(TIMEOUT_SECONDS * 1000) });
+    const signal = AbortSignal.timeout(TIMEOUT_SECONDS * 1000);
+    await once(socket, 'secureConnect', { signal }).catch((error: Error) => {
+      throw signal.aborted ? new Error(`no TLS handshake within ${TIMEOUT_SECONDS} s`) : error;
+    });
     return new Date(socket.getPeerCertificate().valid_to);
   } finally {
     socket.destroy();

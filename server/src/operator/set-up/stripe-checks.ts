@@ -12,13 +12,14 @@ const NOTHING_SOLD = notChecked(
   'nothing is sold: operators grant credits',
   'To sell credits, set STRIPE_SECRET_KEY: see docs/operators/billing.md#connect-stripe.',
 );
+const KEY = 'Check STRIPE_SECRET_KEY, and that this machine reaches Stripe.';
 const PERMISSIONS = 'See docs/operators/billing.md#permissions-of-a-restricted-key.';
 const WEBHOOK = 'See docs/operators/billing.md#connect-stripe.';
 
 export const STRIPE_CHECKS: Check[] = [
-  stripeCheck('Stripe key', PERMISSIONS, async (stripe, { secretKey }) => {
+  stripeCheck('Stripe key', KEY, async (stripe, { secretKey }) => {
     const missing = await missingPermissions(stripe);
-    if (missing.length > 0) return toDo(`it lacks permissions: ${missing.join(', ')}`);
+    if (missing.length > 0) return toDo(`it lacks permissions: ${missing.join(', ')}`, PERMISSIONS);
     if (/_live_/.test(secretKey)) return 'a live key with all permissions';
     return notChecked('a key of test mode: nobody pays', 'Set the key of live mode.');
   }),

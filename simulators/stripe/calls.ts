@@ -101,6 +101,7 @@ export const CALLS: readonly Call[] = [
     const charge = state.get('charge', required(params, 'charge'));
     return pageAfter(refundsOf(state, charge), params);
   }),
+  call('GET', 'disputes/:id', [], (state, id) => state.get('dispute', id)),
   call('GET', 'disputes', ['charge', 'limit'], (state, _id, params) =>
     listOf(state.all('dispute').filter(({ charge }) => charge === required(params, 'charge'))),
   ),

@@ -3,8 +3,8 @@ import { settleOrder } from './settle-order.ts';
 import { type BillingDeps, idOf, isMissing, type OwnScope } from './stripe-client.ts';
 import { settleSubscription } from './subscription/settle-subscription.ts';
 
-/** The id of a Stripe invoice or payment, which may be unknown to us. */
-export const STRIPE_PAYMENT = /^(?:in|pi)_[0-9A-Za-z_]{1,100}$/;
+/** The id of a Stripe invoice, payment, charge or dispute, which may be unknown to us. */
+export const STRIPE_PAYMENT = /^(?:in|pi|ch|py|dp|du)_[0-9A-Za-z_]{1,100}$/;
 
 export const orderOfPayment = queryValue<[stripeId: string], string | undefined>(
   'payment_lookup_known',
@@ -34,15 +34,12 @@ const answerLookup = command<[stripeId: string, order: string | null, answer: st
 );
 
 /**
- * Finds the order of an invoice or payment, and settles it. A missing order of a known
+ * Finds the order of an invoice, payment, charge or dispute, and settles it. A missing order of a known
  * subscription's invoice is created.
  * @throws Stripe's error if a request fails
  */
 export async function lookUpPayment(deps: BillingDeps, stripeId: string): Promise<void> {
-  const found = await (stripeId.startsWith('in_')
-    ? orderOfInvoice(deps, stripeId)
-    : orderOfIntent(deps, stripeId)
-  ).catch((error: unknown) => {
+  const found = await orderOf(deps, stripeId).catch((error: unknown) => {
     if (error instanceof Unexplained) return error;
     if (isMissing(error))
       return new Unexplained(`Stripe has no such id ${whereLooked(deps.scope)}`);
@@ -51,6 +48,18 @@ export async function lookUpPayment(deps: BillingDeps, stripeId: string): Promis
   const [order, answer] = typeof found === 'string' ? [found, null] : [null, found.message];
   if (order !== null) await settleOrder(deps, order);
   await answerLookup(deps.db, stripeId, order, answer);
+}
+
+async function orderOf(deps: BillingDeps, id: string): Promise<string> {
+  const [kind] = id.split('_');
+  if (kind === 'in') return orderOfInvoice(deps, id);
+  if (kind === 'pi') return orderOfIntent(deps, id);
+  const { charges, disputes } = deps.stripe;
+  const isDispute = kind === 'dp' || kind === 'du';
+  const { payment_intent: payment } = await (isDispute ? disputes : charges).retrieve(id);
+  const intent = idOf(payment);
+  if (intent === null) throw new Unexplained('it has no payment intent');
+  return (await orderOfPayment(deps.db, intent)) ?? orderOfIntent(deps, intent);
 }
 
 /** Part of the answer: while Stripe's key is replaced, workers may look in different accounts. */

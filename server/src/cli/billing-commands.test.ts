@@ -87,6 +87,9 @@ test('orders are listed, shown and settled on demand', async () => {
   assert.deepEqual([listed.order_id, listed.dispute, listed.disputed], [id, 'needs_response', 300]);
   assert.equal((await run('orders', 'list', '--account', accountId)).length, 1);
   assert.deepEqual(await run('orders', 'list', '--state', 'failed'), []);
+  for (const { id: atStripe } of [...state.all('charge'), ...state.all('dispute')]) {
+    assert.equal((await withWorker('orders', 'settle', atStripe)).order_id, id, atStripe);
+  }
   const shown = await run('orders', 'show', id);
   assert.deepEqual(shown.movements, [{ reference: `order:${id}:1`, credits: 700 }]);
   await assert.rejects(run('orders', 'show', 'ord_none'), /there is no order/);

@@ -63,3 +63,12 @@ export function toBase62(value: number, length: number): string {
 export function newId(kind: IdKind): string {
   return PREFIXES[kind] + toBase62(Date.now(), 8) + randomBase62(16);
 }
+
+/** When an id was made, in milliseconds since 1970; undefined if the text is no id of the kind. */
+export function timeOfId(kind: IdKind, text: string): number | undefined {
+  const prefix = PREFIXES[kind];
+  if (!text.startsWith(prefix)) return undefined;
+  const [time] = /^[0-9A-Za-z]{8}(?=[0-9A-Za-z]{16}$)/.exec(text.slice(prefix.length)) ?? [];
+  if (time === undefined) return undefined;
+  return [...time].reduce((sum, digit) => sum * 62 + ALPHABET.indexOf(digit), 0);
+}

@@ -1,4 +1,5 @@
-import { query } from '../../database/database.ts';
+import { type Queryable, query } from '../../database/database.ts';
+import { timeOfId } from '../../kernel/ids.ts';
 
 export interface FoundRow {
   what:
@@ -10,7 +11,9 @@ export interface FoundRow {
     | 'file'
     | 'report'
     | 'share'
+    | 'request'
     | 'webhook endpoint'
+    | 'webhook event'
     | 'subscription'
     | 'Stripe customer'
     | 'Idempotency-Key';
@@ -18,16 +21,27 @@ export interface FoundRow {
   account_id: string | null;
   /** null if the account was erased. */
   email: string | null;
-  /** Of an attempt, a file, a report, a share or an Idempotency-Key. */
+  /** Of an attempt, file, report, share, request, event or Idempotency-Key. */
   task_id: string | null;
 }
 
 const MAX_FOUND = 20;
 
-// Each part reads an index. The one of the Idempotency-Keys begins with account and surface, so it
-// is read once for each account and surface, and not at all for ids of this service.
+/** How long after its request's id a task is created, at most: the body may take its time. */
+const REQUEST_MS = 600_000;
+const CLOCKS_MS = 60_000;
+
 /** Finds what a text names: it must be the whole id, e-mail address or Idempotency-Key. */
-export const findExactly = query<[text: string], FoundRow>(
+export function findExactly(db: Queryable, text: string): Promise<FoundRow[]> {
+  const at = timeOfId('request', text);
+  if (at === undefined) return find(db, text, null, null);
+  return find(db, text, new Date(at - CLOCKS_MS), new Date(at + REQUEST_MS));
+}
+
+// Each part reads an index. Those of Idempotency-Keys and events begin with the account and the
+// endpoint, so they are read once for each of them, and keys not at all for ids of this service.
+// Tasks have no index by request, but a request's id says when it was made.
+const find = query<[text: string, from: Date | null, until: Date | null], FoundRow>(
   'operator_find',
   `select what, found.id, account_id, email, task_id from (
      select 'account' as what, id, id as account_id, null as task_id from accounts where id = $1
@@ -47,6 +61,12 @@ export const findExactly = query<[text: string], FoundRow>(
      union select 'report', r.id, account_id, t.id from reports r
        left join tasks t on t.id = r.task_id where r.id = $1
      union select 'share', id, account_id, task_id from shares where id = $1
+     union select 'request', $1, account_id, id from tasks
+       where created_at between $2::timestamptz and $3::timestamptz and request_id = $1
+     union select 'webhook event', $1, e.account_id, d.task_id from webhook_endpoints e
+       cross join lateral (select task_id from webhook_deliveries
+         where endpoint_id = e.id and event_id = $1 limit 1) d
+       where $1 ~ '^evt_'
      union select 'webhook endpoint', id, account_id, null from webhook_endpoints where id = $1
      union select 'subscription', id, account_id, null from subscriptions where id = $1
      union select 'subscription', id, account_id, null from subscriptions
@@ -59,7 +79,7 @@ export const findExactly = query<[text: string], FoundRow>(
        cross join lateral (select task_id from idempotency_keys
          where account_id = a.id and idempotency_keys.surface = surface.surface and key = $1
          limit 1) k
-       where $1 !~ '^(task|ord|acct|key|att|obj|we|req|subs|report|share)_[0-9A-Za-z]{24}$'
+       where $1 !~ '^((task|ord|acct|key|att|obj|we|req|subs|report|share)_[0-9A-Za-z]{24}$|evt_[0-9a-f]{32}$)'
    ) found left join accounts owner on owner.id = account_id and owner.erased_at is null
    limit ${MAX_FOUND}`,
 );

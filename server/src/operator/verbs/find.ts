@@ -9,8 +9,9 @@ export const FIND = {
       'Tell what an id, an e-mail address or an Idempotency-Key is, whose, and where the console has it',
     fields: {
       text: text(
-        'An id of a task, order, account, API key, attempt, file, share or webhook endpoint, or of ' +
-          'Stripe; an e-mail address; an Idempotency-Key; the link of a share.',
+        'An id of a task, order, account, API key, attempt, file, share, webhook endpoint or event, ' +
+          'of the request that made a task, or of Stripe; an e-mail address; an Idempotency-Key; ' +
+          'the link of a share.',
         { word: 'TEXT' },
       ),
     },

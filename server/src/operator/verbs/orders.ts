@@ -50,10 +50,12 @@ export const ORDERS = {
   }),
   'orders settle': verb({
     summary:
-      'Ask Stripe about an order now, and book the difference; also with the id of an invoice ' +
-      'or payment at Stripe, in_... or pi_..., that has no order yet',
+      'Ask Stripe about an order now, and book the difference; also with the id of an invoice, ' +
+      'payment, charge or dispute at Stripe, even if it has no order yet',
     fields: {
-      id: text('An order; or an invoice or payment at Stripe, in_… or pi_….', { word: 'ID' }),
+      id: text('An order; or an invoice, payment, charge or dispute at Stripe, such as pi_….', {
+        word: 'ID',
+      }),
     },
     positional: ['id'],
     reason: 'optional',
@@ -105,7 +107,7 @@ async function showOrder(db: Database, id: string) {
 const WAIT_SECONDS = 15;
 const LOOK_SECONDS = 0.25;
 
-/** @param id of an order, or of an invoice or a payment at Stripe, whose order is found or made */
+/** @param id of an order, or of what it was paid by at Stripe: then it is found or made */
 async function settleByOperator(
   db: Database,
   action: Action,

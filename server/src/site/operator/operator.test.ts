@@ -291,6 +291,21 @@ test('whatever a customer quotes is found by exact match, with its owner and its
      values ($1, $2, 'pack', 'pack', 1, 100, 'usd', 'live', 'cs_1', 'pi_1', 'needs_response')`,
     [order, customer.accountId],
   );
+  const event = `evt_${'0'.repeat(32)}`;
+  await sql(
+    db,
+    `with endpoint as (
+       insert into webhook_endpoints (id, account_id, events, secret)
+       values ('we_quoted', $1, array['task.completed'], '') returning id)
+     insert into webhook_deliveries (event_id, endpoint_id, type, task_id)
+     select $2, id, 'task.completed', $3 from endpoint`,
+    [customer.accountId, event, task],
+  );
+  const [{ request_id: request = '' } = {}] = await sql<{ request_id: string }>(
+    db,
+    'select request_id from tasks where id = $1',
+    [task],
+  );
   const found = async (text: string) => {
     const query = new URLSearchParams({ text });
     const { status, body } = await operator.get(`${pathOf('find')}?${query}`);
@@ -308,6 +323,9 @@ test('whatever a customer quotes is found by exact match, with its owner and its
     [key, ['Idempotency-Key', email, `/operator/tasks/${task}`]],
     [attempt.id, ['attempt', holder, `/operator/tasks/${held.id}`]],
     [order, ofOrder],
+    ['we_quoted', ['webhook endpoint', email, ofAccount[2] ?? '']],
+    [event, ['webhook event', email, `/operator/tasks/${task}`]],
+    [request, ['request', email, `/operator/tasks/${task}`]],
     ['cs_1', ofOrder],
     ['pi_1', ofOrder],
     ['pi_'],

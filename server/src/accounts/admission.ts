@@ -41,9 +41,8 @@ export interface AdmissionRequest {
 }
 
 const MAX_REQUESTS = 64;
-/** Per route and process. */
+// Both are per route and process.
 const MAX_STATEMENTS = 2;
-/** Per route and process. */
 const MAX_WAITING = 5000;
 const BUSY =
   'Too many requests are waiting. Send the request again, with the same Idempotency-Key.';

@@ -43,17 +43,17 @@ const movementsOf = query<[ids: string[]], { id: string; movements: number }>(
  */
 export async function auditOrders(
   db: Pick<Database, 'snapshot'>,
-  { orders, transfers }: { orders: number; transfers: number },
+  sizes: { orders: number; transfers: number },
   report: Report,
 ): Promise<void> {
-  await checkPages(db, orders, async (tx, after) => {
-    const page = await ordersAfter(tx, after, orders);
+  await checkPages(db, sizes.orders, async (tx, after) => {
+    const page = await ordersAfter(tx, after, sizes.orders);
     await checkSums(tx, page, report);
     const ids = page.map(({ id }) => id);
     for (const check of [WORTH, PAID_TWICE]) await runCheck(tx, check, { values: [ids], report });
     return ids;
   });
-  await checkTransferPages(db, transfers, async (tx, range) => {
+  await checkTransferPages(db, sizes.transfers, async (tx, range) => {
     const named = await ordersOfTransfers(tx, ...range);
     const ids = named.map(({ order }) => order);
     const rows = await movementsOf(tx, ids);

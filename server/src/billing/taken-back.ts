@@ -79,9 +79,10 @@ async function withdrawnBy(
   const { balance_transaction: booked } = await stripe.charges.retrieve(charge.id, {
     expand: ['balance_transaction'],
   });
-  const whole = expanded<Stripe.BalanceTransaction>(booked);
-  if (!whole || !inCurrency(whole.currency) || withdrawn >= whole.amount) return charge.amount;
-  return Math.ceil((charge.amount * withdrawn) / whole.amount);
+  const ofCharge = expanded<Stripe.BalanceTransaction>(booked);
+  if (!ofCharge || !inCurrency(ofCharge.currency) || withdrawn >= ofCharge.amount)
+    return charge.amount;
+  return Math.ceil((charge.amount * withdrawn) / ofCharge.amount);
 }
 
 /** The states in which a dispute has ended, most severe first. */

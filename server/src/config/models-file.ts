@@ -10,12 +10,11 @@ export function readModelsFile(env: Environment): ModelsFile | undefined {
   return namingVariables(`MODELS_FILE: ${file}`, () => parseModelsFile(fileText(file)));
 }
 
-/** @throws UsageError when it can't be read */
 export function fileText(file: string): string {
   return fileBytes(file).toString('utf8');
 }
 
-/** @throws UsageError when it can't be read */
+/** @throws UsageError when the file can't be read */
 export function fileBytes(file: string): Buffer {
   try {
     return readFileSync(file);

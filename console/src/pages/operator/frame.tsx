@@ -31,7 +31,7 @@ const PAGES = [
   ['/operator/commands', 'Commands'],
 ] as const;
 
-const Done = createContext<(result: object) => unknown>(() => {});
+const AfterChange = createContext<(result: object) => unknown>(() => {});
 
 interface OperatorPageProps {
   title: string;
@@ -46,9 +46,9 @@ export function OperatorPage({ onDone = () => {}, ...page }: OperatorPageProps) 
   const decisions = useDecisions();
   const reload = (result: object) => Promise.all([onDone(result), decisions.reload()]);
   return (
-    <Done.Provider value={reload}>
+    <AfterChange.Provider value={reload}>
       <Page {...page} above={<OperatorNavigation decisions={decisions.data?.items} />} />
-    </Done.Provider>
+    </AfterChange.Provider>
   );
 }
 
@@ -64,7 +64,7 @@ interface AskButtonProps {
 
 /** A button that opens the dialog of a verb. */
 export function AskButton({ change, item, children, ...look }: AskButtonProps) {
-  const onDone = useContext(Done);
+  const onDone = useContext(AfterChange);
   const ask = () =>
     openDialog(
       <VerbDialog change={typeof change === 'function' ? change() : change} onDone={onDone} />,

@@ -95,11 +95,11 @@ const TASKS: Column<TaskRow>[] = [
   ACCOUNT,
 ];
 
-const ALL = { provider: '', account: '', held_hours: '', cause: '' };
+const NO_FILTER = { provider: '', account: '', held_hours: '', cause: '' };
 
 /** Held tasks by filter, and one decision for all those shown. */
 export function HeldPage() {
-  const [filter, setFilter] = useState(ALL);
+  const [filter, setFilter] = useState(NO_FILTER);
   const { data, ...loaded } = useLoad('/console/api/operator/held', { query: filter });
   const [notDecided, setNotDecided] = useState<string[]>([]);
   // The dialog keeps the tasks shown when it opened, even if the list is reloaded.
@@ -134,8 +134,8 @@ export function HeldPage() {
   );
 }
 
-function Filter({ onFind }: { onFind: (filter: typeof ALL) => void }) {
-  const [filter, setFilter] = useState(ALL);
+function Filter({ onFind }: { onFind: (filter: typeof NO_FILTER) => void }) {
+  const [filter, setFilter] = useState(NO_FILTER);
   const field = binding(filter, (change) => setFilter((before) => ({ ...before, ...change })));
   return (
     <form
@@ -168,7 +168,7 @@ const DECISIONS = [
 ];
 
 interface DecideProps {
-  filter: typeof ALL;
+  filter: typeof NO_FILTER;
   held: Held;
   reload: () => Promise<void>;
   onDone: (notDecided: string[]) => void;

@@ -19,11 +19,11 @@ function setting(name: BrandField, word: string) {
   return optional(orNone(parsed(text(about, { word, max: 2000 }), check)));
 }
 
-const { about, check } = BRAND_FIELDS.logo;
+const LOGO = BRAND_FIELDS.logo;
 
 const FIELDS = {
   name: setting('name', 'NAME'),
-  logo: optional(orNone(parsed(file(about, { max: LOGO_BYTES }), check))),
+  logo: optional(orNone(parsed(file(LOGO.about, { max: LOGO_BYTES }), LOGO.check))),
   color: setting('color', 'COLOR'),
   hero_text: setting('hero_text', 'TEXT'),
   videos: setting('videos', 'LINKS'),

@@ -96,16 +96,16 @@ async function termsBefore(
   from: Date | undefined,
 ): Promise<Partial<Terms> | undefined> {
   const at = from?.getTime() ?? (await readClockMs(tx));
-  const held = (await listTerms(tx)).find(
+  const current = (await listTerms(tx)).find(
     (row) =>
       row.connection === connection &&
       row.model === model &&
       row.resolution === resolution &&
       row.from.getTime() <= at,
   );
-  if (!held) return undefined;
-  const { per, price, reference_price, currency } = held;
-  return { per, price, reference_price, currency, from: held.from };
+  if (!current) return undefined;
+  const { per, price, reference_price, currency } = current;
+  return { per, price, reference_price, currency, from: current.from };
 }
 
 const CREDIT_PRICES: Field<Map<string, number>> = {

@@ -11,14 +11,14 @@ export function lowerEmailOf(id: string): string {
 
 export interface AccountState {
   is_disabled: boolean;
-  /** Whether its owner has closed it and can still reopen it. */
+  /** Whether it is in the grace period after its owner closed it. */
   is_closing: boolean;
-  /** Whether it was deleted by its owner, or erased by an operator. */
-  is_closed: boolean;
+  /** Whether the grace period has ended, or an operator has erased it: nobody can reopen it. */
+  is_deleted: boolean;
 }
 
 /** The columns of {@link AccountState}; needs {@link joinAccount}. */
 export const ACCOUNT_STATE = `a.disabled_at is not null as is_disabled,
      exists (select from account_closings c where c.account_id = a.id) as is_closing,
      a.erased_at is not null or exists (
-       select from account_deletions d where d.account_id = a.id) as is_closed`;
+       select from account_deletions d where d.account_id = a.id) as is_deleted`;

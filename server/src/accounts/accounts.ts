@@ -124,13 +124,13 @@ export const emailOf = queryValue<[accountId: string], string | undefined>(
   undefined,
 );
 
-/** The accounts with these addresses, in lower case. */
+/** The accounts with these addresses, which must be in lower case. */
 export const accountsOf = queryColumn<[emails: string[]], string>(
   'accounts_of',
   'select id from accounts where lower(email) = any($1) and erased_at is null order by id',
 );
 
-/** Locks an account like {@link lockAccount}. @returns whether it can be used */
+/** Locks an account like {@link lockAccount}. @returns whether it is neither disabled nor erased */
 export const lockOpenAccount = queryValue<[accountId: string], boolean, Transaction>(
   'account_lock_open',
   `select disabled_at is null and erased_at is null as is_open from accounts

@@ -36,7 +36,7 @@ export interface AdmissionRequest {
   authorization: string | undefined;
   /** The surface that received it (C20). A test key's caller gets the surface `test`. */
   surface: string;
-  /** A text for the {@link CallerRead}. */
+  /** A text that the SQL of the {@link CallerRead} uses. */
   argument?: string;
 }
 

@@ -147,7 +147,7 @@ async function requireKey(db: Queryable, keyId: string): Promise<void> {
     throw new UsageError(`no API key has the id ${JSON.stringify(keyId)}`);
 }
 
-/** @returns the ids of those that were not revoked before */
+/** Revokes an account's keys. @returns the ids of those that were not revoked before */
 export const revokeAllKeys = queryColumn<[accountId: string], string>(
   'key_revoke_all',
   `update api_keys set revoked_at = clock_now()
@@ -172,7 +172,7 @@ export interface KeyListing {
   monthly_cap: number | null;
   /** Its last admitted request, recorded up to a minute late. */
   last_used_at: Date | null;
-  /** The network that request came from, such as 203.0.113.0/24. */
+  /** The network that this request came from, such as 203.0.113.0/24. */
   last_used_address: string | null;
 }
 

@@ -48,7 +48,7 @@ const beginDeletion = whether<[accountId: string], Transaction>(
 /**
  * Ends the grace period and begins the deletion. A sign-in locks the account too, so only one of
  * them wins.
- * @returns false if the account is not closed
+ * @returns false if the account is not in its grace period
  */
 export async function endGrace(tx: Transaction, accountId: string): Promise<boolean> {
   await lockAccount(tx, accountId);

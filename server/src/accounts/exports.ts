@@ -10,7 +10,7 @@ import { markForDeletion } from '../storage/objects.ts';
 // The archive of what an account has. Its owner asks for it, a worker makes it, and it is kept for
 // a day.
 
-/** After this time a try counts as dead, and the next may begin. If both end, the first is kept. */
+/** After this time a try counts as dead, and the next may begin. The first result is kept. */
 const TRY_MINUTES = 15;
 const MAX_TRIES = 10;
 
@@ -55,7 +55,7 @@ export const takeExport = queryValue<[], string | undefined>(
 
 /**
  * @param objectId null: none can be made
- * @returns false if nobody waits for it any more
+ * @returns false if another try has ended first, or the export was removed
  */
 export const endExport = whether<[accountId: string, objectId: string | null], Transaction>(
   'export_end',

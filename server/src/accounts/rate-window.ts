@@ -4,7 +4,7 @@ import { evictOldest } from '../kernel/evict-oldest.ts';
 
 const MAX_KEYS = 10_000;
 
-/** After this, one request asks the database: an API key may be revoked, or the window emptied. */
+/** How long to trust that a window is full: its API key may be revoked, or the window emptied. */
 const TRUSTED_MS = 1000;
 
 /**

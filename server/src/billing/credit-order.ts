@@ -48,11 +48,11 @@ export interface CreditOrder extends AccountState, ScopeColumns {
   failure: string | null;
   /** Until then, a failed reload may still turn out paid; null: it can't. */
   may_be_paid_until: Date | null;
-  /** Whether that time has passed: a payment not found now does not exist. */
+  /** Whether `may_be_paid_until` has passed: a payment that is still missing does not exist. */
   is_last_look: boolean;
   /** Credits booked so far, spent or not. */
   booked: number;
-  /** How many transfers booked them. */
+  /** How many transfers booked these credits. */
   movements: number;
   expires_at: Date | null;
   revision: number;

@@ -19,7 +19,7 @@ export const requestPaymentLookup = command<[stripeId: string]>(
      set asked_at = clock_now(), due_at = clock_now(), order_id = null, answer = null`,
 );
 
-/** @returns undefined while no worker has looked */
+/** The result of a look-up; undefined until a worker has looked. */
 export const readPaymentLookup = queryFirst<
   [stripeId: string],
   { order_id: string | null; answer: string | null }

@@ -54,7 +54,7 @@ function checkTruth(order: CreditOrder, truth: Truth, { log }: BillingDeps): Che
   if (state !== 'paid') return truth;
   // An order of 0 credits is an invoice with lines that no plan explains; `failure` names them.
   if (order.credits === 0) return { ...truth, state: 'mismatched' };
-  if (order.state !== 'paid' && order.is_closed) {
+  if (order.state !== 'paid' && order.is_deleted) {
     return { ...truth, state: 'mismatched', failure: 'the account is closed: refund the payment' };
   }
   if (priceAtStripe?.price === order.price && priceAtStripe.currency === order.currency)
@@ -149,7 +149,7 @@ async function give(tx: Transaction, order: CreditOrder, credits: number, expire
   await recordBooked(tx, id, credits, 1);
 }
 
-/** Expired credits can't be clawed back and stay booked. */
+/** Expired credits stay booked: they can't be clawed back. */
 async function takeBack(
   tx: Transaction,
   order: CreditOrder,

@@ -39,7 +39,7 @@ export function isInScope({ stripe_mode, stripe_account }: ScopeColumns, scope: 
   return stripe_account === null || account === null || stripe_account === account;
 }
 
-/** {@link isInScope} in SQL. A null mode matches any. */
+/** {@link isInScope} in SQL. A null mode matches any mode. */
 export function inScope(table: string, mode: string, account: string): string {
   return `coalesce(${table}.stripe_mode = ${mode}, true)
      and coalesce(${table}.stripe_account = ${account}, true)`;

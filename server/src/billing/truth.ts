@@ -140,7 +140,7 @@ async function paymentsOf(
   return all.filter(({ status }) => status === 'paid');
 }
 
-/** The payment may also pay other invoices. */
+/** If the payment pays other invoices too, this invoice's share counts. */
 async function readPart(
   stripe: StripeClient,
   { payment, amount_paid: paid }: Stripe.InvoicePayment,

@@ -3,7 +3,7 @@ import { UsageError } from '../kernel/errors.ts';
 import { type Environment, namingVariables, read } from '../kernel/variables.ts';
 import { fileBytes } from './models-file.ts';
 
-/** What variables set of the brand. @throws UsageError that names the variable */
+/** The brand settings that variables set. @throws UsageError that names the variable */
 export function readBrand(env: Environment): BrandSettings {
   const fields = Object.keys(BRAND_FIELDS) as BrandField[];
   return Object.fromEntries(

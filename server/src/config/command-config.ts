@@ -14,7 +14,7 @@ export function readDatabaseConfig(env: Environment = process.env) {
     dataDir: path.resolve(read(env, 'DATA_DIR', './.data')),
     /** undefined: the embedded database. */
     databaseUrl: databaseUrl(env, 'DATABASE_URL'),
-    /** Postgres itself, if `databaseUrl` is a connection pooler; undefined: it isn't. */
+    /** The address of Postgres itself, if `databaseUrl` is a connection pooler; else undefined. */
     databaseDirectUrl: databaseUrl(env, 'DATABASE_DIRECT_URL'),
     poolerStatements: choice(env, 'POOLER_STATEMENTS', 'named', ['named', 'unnamed']),
   };

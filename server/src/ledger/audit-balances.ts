@@ -73,8 +73,8 @@ const CHUNK = statement(
 );
 
 /**
- * Checks that the transfers of each balance add up to it, and that the balances stored with a
- * transfer result from it and the earlier ones. A balance's transfers are read in id order, in
+ * Checks that the transfers of each balance add up to it, and that the balances stored with each
+ * transfer are the sums up to this transfer. A balance's transfers are read in id order, in
  * chunks. They never change, and none can appear before one that was read: a transfer gets its id
  * while its transaction locks the balance's row. The last chunk and the balance share a snapshot.
  */

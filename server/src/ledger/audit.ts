@@ -3,7 +3,7 @@ import { auditBalances } from './audit-balances.ts';
 import { checkPages, checkTransferPages, type Report, runCheck } from './audit-pages.ts';
 import type { BalanceKind } from './transfer.ts';
 
-/** Keeps snapshots and row lists small. */
+/** Page sizes, small enough for short snapshots. */
 export const LEDGER_SIZES = {
   balances: 200,
   /** How many transfers of one balance are added up at a time. */
@@ -146,7 +146,7 @@ const RESERVED_TASKS = statement(
 );
 
 /**
- * Checks that the transfers add up to every balance, and to the balance that each stores; that each
+ * Checks that transfers add up to each balance, and to the balances stored with them; that each
  * transfer has the source and target of its reason; that each settlement has the account, kind and
  * amount of its reservation; and the rules of lots. Reads pages, each in a short snapshot of its
  * own (decisions/0014).

@@ -130,7 +130,7 @@ export async function payDebt(tx: Transaction, balance: BalanceKey): Promise<voi
     target: 'debt',
     credits: owed.credits,
     reason: 'repay',
-    reference: `repay:${owed.last_id}`, // unique: the repayment itself is the newest then
+    reference: `repay:${owed.last_id}`, // unique: the next one follows this one
   });
 }
 
@@ -228,8 +228,8 @@ const noteGrant = queryValue<[...Key, id: number, expiresAt: Date], boolean, Tra
 );
 
 /**
- * Makes a balance's lots due, so that the grant becomes one of them. The first one needs none of
- * the transfers before it.
+ * Makes a balance's lots due, so that the grant becomes one of them. A balance without lots skips
+ * the transfers before the grant.
  * @throws UsageError when the expiry has passed; the transaction must not commit then
  */
 export async function noteExpiringGrant(

@@ -48,7 +48,7 @@ export async function lockBalances(tx: Transaction, wanted: Wanted, whenLocked: 
   const balances = await (whenLocked === 'wait' ? lockUpToDate(tx, wanted) : lockFree(tx, wanted));
   const moves: Transfer[] = [];
   return {
-    /** Decides a reservation, given the earlier ones. */
+    /** Decides a reservation; those decided before it have taken their credits. */
     reserve(reservation: Reservation): Reserved {
       const { accountId, credits, spends } = reservation;
       const found = KINDS[spends].map((kind) => balances.get(nameOf(accountId, kind)));

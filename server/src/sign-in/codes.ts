@@ -88,7 +88,7 @@ export async function tryCode(db: Queryable, kind: CodeKind, given: GivenCode): 
   if (!row || !isRight) throw wrongCode();
 }
 
-/** After {@link tryCode}. @throws ApiError `sign_in_failed` if it was used meanwhile */
+/** Uses up a tried code. @throws ApiError `sign_in_failed` if it was used meanwhile */
 export async function useCode(tx: Transaction, kind: CodeKind, given: GivenCode): Promise<void> {
   if ((await tx.query(kind.use, [given.owner, hashOf(given)])).length === 0) throw wrongCode();
 }

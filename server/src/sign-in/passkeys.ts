@@ -51,7 +51,7 @@ export const removePasskeys = queryColumn<[accountId: string], string>(
   'delete from passkeys where account_id = $1 returning id',
 );
 
-/** EdDSA, ES256 and RS256. By default the library also tests whether Node.js can do ML-DSA-44. */
+/** EdDSA, ES256 and RS256. Without this list the library tests whether Node.js can do ML-DSA-44. */
 const ALGORITHMS = [-8, -7, -257];
 
 const passkeysOf = query<[accountId: string], { id: string; transports: string[] }>(

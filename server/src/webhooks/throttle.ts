@@ -17,7 +17,7 @@ const LONG_WAIT_MS = 1000;
 /**
  * Limits how fast a process starts deliveries, first come, first served. Without it, a backlog for
  * fast endpoints takes all CPU time of a process, and its tasks wait.
- * @param isBusy whether the process has little time left
+ * @param isBusy whether the event loop has little time left
  */
 export function createThrottle(isBusy = watchLoop()) {
   const limits = () => (isBusy() ? BUSY : USUAL);

@@ -176,7 +176,7 @@ function Creates({ creates, since, reason }: Providers) {
   );
 }
 
-/** Jobs at providers that belong to no task: they may cost money. */
+/** Jobs that no task uses: they may cost money. */
 export function OrphansPage() {
   const [all, setAll] = useState(false);
   return (

@@ -175,7 +175,7 @@ interface DecideProps {
 }
 
 function DecideAll({ filter, held: { tasks, confirm }, reload, onDone }: DecideProps) {
-  useLayoutEffect(() => () => void reload(), []); // also after a refusal: the list is stale
+  useLayoutEffect(() => () => void reload(), []); // at the close, even after a refusal
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value));
   return (
     <VerbDialog

@@ -68,7 +68,7 @@ export function priceOfLine(line: Stripe.InvoiceLineItem): string {
 }
 
 interface Sold {
-  /** Below zero if a more expensive plan has fewer credits. */
+  /** Below zero after a change to a more expensive plan with fewer credits. */
   credits: number;
   planPrice: PlanPrice | undefined;
   failure: string | null;
@@ -131,8 +131,8 @@ function unexplained(invoice: InvoiceWithLines, lines: Stripe.InvoiceLineItem[])
 }
 
 /**
- * A line's credits; below zero for the unused rest of a period. A proration's amount does not
- * determine them: it may include a discount that the line does not show.
+ * A line's credits; below zero for the unused rest of a period. Those of a proration do not follow
+ * from its amount, which may include a discount that the line does not show.
  */
 function creditsOf(
   line: Stripe.InvoiceLineItem,

@@ -97,12 +97,12 @@ const STOPPED = 'renewal_stopped';
  */
 function followAccount(
   stripe: StripeClient,
-  account: Pick<Subscription, 'is_disabled' | 'is_closing' | 'is_closed'>,
+  account: Pick<Subscription, 'is_disabled' | 'is_closing' | 'is_deleted'>,
   live: Stripe.Subscription,
 ): Promise<Stripe.Subscription> | Stripe.Subscription {
   if (ENDED.includes(live.status)) return live;
   const isPaid = live.status === 'active' || live.status === 'trialing';
-  if (account.is_closed || (account.is_closing && !isPaid)) {
+  if (account.is_deleted || (account.is_closing && !isPaid)) {
     return stripe.subscriptions.cancel(live.id);
   }
   const ends = live.cancel_at_period_end || live.cancel_at !== null;

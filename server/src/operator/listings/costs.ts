@@ -13,7 +13,7 @@ const GROUPS = {
 export type CostGroup = keyof typeof GROUPS;
 export const COST_GROUPS = Object.keys(GROUPS) as CostGroup[];
 
-/** A group's jobs of ended tasks, with costs in one currency. Amounts are decimals, in whole units. */
+/** The jobs of a group's ended tasks, by currency of their cost. Amounts are in whole units. */
 export interface Costs {
   /** The day (UTC, when the task was created), or the name or id of what it is grouped by. */
   group: string;
@@ -22,7 +22,7 @@ export interface Costs {
   tasks: number;
   /** Of completed videos. */
   seconds: number;
-  /** Captured: of completed tasks. */
+  /** The credits captured for completed tasks. */
   credits: number;
   cost: string | null;
   /** Tasks whose provider reported the cost, or the compute time for terms per compute second. */

@@ -1,6 +1,6 @@
 import { query } from '../../database/database.ts';
 
-/** What operators must repeat by hand after a restore, and the time of the last one on record. */
+/** What operators must repeat by hand after a restore, and the last time that the database has. */
 export interface LastKnown {
   what: string;
   last_known: Date | null;

@@ -18,7 +18,7 @@ const LIST = namedStatement(
    order by u.created_at desc, s.id desc limit :limit`,
 );
 
-/** Stored uploads, the newest first. `after`: only those older than this one. */
+/** Stored uploads, the newest first. `after`: only those older than the upload with this id. */
 export function listUploads(
   db: Database,
   page: { accountId?: string | undefined; after?: string | undefined; limit: number },

@@ -79,7 +79,7 @@ export async function enterByIdentity(
   });
 }
 
-/** @returns undefined if no account has it, or an operator is unlinking it right now */
+/** @returns undefined if no account has the identity, or an operator is unlinking it right now */
 async function byKnownIdentity(
   tx: Transaction,
   { issuer, subject }: ConfirmedIdentity,

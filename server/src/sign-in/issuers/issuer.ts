@@ -83,7 +83,7 @@ const take = queryFirst<[tokenHash: Buffer, issuer: string], StoredStart>(
    returning provider as issuer, state, nonce, code_verifier as "codeVerifier", next`,
 );
 
-/** Takes this browser's start, which works once; undefined if there is none. */
+/** Takes the sign-in that this browser has started, once; undefined if there is none. */
 export function takeStart(db: Queryable, issuer: string, token: string) {
   return take(db, hashToken(token), issuer);
 }

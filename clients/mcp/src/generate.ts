@@ -35,7 +35,7 @@ export type GenerateInput = VideoRequest & { request_id: string; max_credits?: n
  */
 export async function generate(
   session: Session,
-  { request_id: requestId, max_credits: most, ...input }: GenerateInput,
+  { request_id: requestId, max_credits: maxCredits, ...input }: GenerateInput,
   ctx: ServerContext,
 ): Promise<CallToolResult> {
   const timeout = AbortSignal.timeout(MAX_WAIT_SECONDS * 1000);
@@ -44,7 +44,7 @@ export async function generate(
   const idempotencyKey = `mcp:${requestId}`;
   const request = addressesOnly(input);
   const { videos } = session.client;
-  if (most !== undefined) refuseAbove(most, await videos.quote(request, { signal }));
+  if (maxCredits !== undefined) refuseAbove(maxCredits, await videos.quote(request, { signal }));
   const task = await videos.create(request, { idempotencyKey, signal });
   const stopProgress = sendProgress(ctx);
   let newest = task;
@@ -68,17 +68,17 @@ export async function generate(
 }
 
 /**
- * Refuses a video that costs more than `most`. A create reserves what the quote says, unless an
- * announced price takes effect in between.
+ * Refuses a video that costs more than `maxCredits`. A create reserves what the quote says, unless
+ * an announced price takes effect in between.
  * @throws RefusedInput
  */
-function refuseAbove(most: number, { credits }: Quote): void {
-  if (credits <= most) return;
+function refuseAbove(maxCredits: number, { credits }: Quote): void {
+  if (credits <= maxCredits) return;
   throw new RefusedInput(
-    `Not sent: this video costs ${credits} credits, and max_credits is ${most}. Charged: nothing ` +
-      'by this call. If the user agrees to the price, call again with the same request_id and a ' +
-      'higher max_credits.',
-    { code: 'max_credits', credits, max_credits: most },
+    `Not sent: this video costs ${credits} credits, and max_credits is ${maxCredits}. Charged: ` +
+      'nothing by this call. If the user agrees to the price, call again with the same ' +
+      'request_id and a higher max_credits.',
+    { code: 'max_credits', credits, max_credits: maxCredits },
   );
 }
 

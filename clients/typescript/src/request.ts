@@ -93,9 +93,9 @@ export async function send<T>(
   const key = isCreate(call) ? call.idempotencyKey : undefined;
   const retries = Math.max(call.maxRetries ?? settings.maxRetries, call.leastRetries ?? 0);
   for (let tries = 0; ; tries++) {
-    const mayExist = key === undefined ? isAboutTask(call) : settings.sentKeys.has(key);
-    if (isOver(call)) throw overError(call, factsOf(call, mayExist));
-    const outcome = await sendOnce(settings, { ...call, url, mayExist }, read);
+    const mayHaveArrived = key === undefined ? isAboutTask(call) : settings.sentKeys.has(key);
+    if (isOver(call)) throw overError(call, factsOf(call, mayHaveArrived));
+    const outcome = await sendOnce(settings, { ...call, url, mayHaveArrived }, read);
     if (key) remember(settings, key, !('error' in outcome) || outcome.error.charged === 'reserved');
     if ('value' in outcome) return outcome.value;
     const { error, mayRetry } = outcome;
@@ -150,7 +150,7 @@ export const backoffMs = (tries: number): number =>
 interface Try extends Call {
   url: string;
   /** Whether an earlier create with this Idempotency-Key, or of this task, may have arrived. */
-  mayExist: boolean;
+  mayHaveArrived: boolean;
 }
 
 type Outcome<T> = { value: T } | { error: CallError; mayRetry: boolean };
@@ -179,7 +179,7 @@ async function sendOnce<T>(
     if (response.ok) return { value: await read(response) };
     if (response.status < 400) return { error: redirected(call, response), mayRetry: false };
     const error = errorOf(response, await response.text(), call);
-    if (call.mayExist && !tellsWhatBecame(error, call)) Object.assign(error, CHARGED_PERHAPS);
+    if (call.mayHaveArrived && !tellsOutcome(error, call)) Object.assign(error, CHARGED_PERHAPS);
     const { status } = response;
     const mayRetry = call.repeats === false ? status === 429 : isTransient(status);
     return { error, mayRetry };
@@ -196,10 +196,10 @@ async function sendOnce<T>(
 const CHARGED_PERHAPS = { charged: 'reserved', retry: 'same_key' } as const;
 
 /**
- * Whether the response tells what became of the create, because the Idempotency-Key was looked up.
+ * Whether the response tells the outcome of the create, because the Idempotency-Key was looked up.
  * 401 and 429 come before the look-up.
  */
-function tellsWhatBecame({ status, details }: ApiError, call: Call): boolean {
+function tellsOutcome({ status, details }: ApiError, call: Call): boolean {
   if (details.credits !== undefined) return true;
   const isLookedUp = [400, 402, 409, 413, 503].includes(status);
   return isCreate(call) && isLookedUp && details.charged !== undefined;
@@ -228,9 +228,9 @@ function initOf({ apiKey }: Settings, call: Call): RequestInit {
   return { method, headers, redirect: 'manual', body: sent };
 }
 
-function factsOf(call: Call, mayExist = isAboutTask(call)): Facts {
+function factsOf(call: Call, mayHaveArrived = isAboutTask(call)): Facts {
   const { idempotencyKey, taskId } = call;
-  return { ...CHARGED_PERHAPS, ...(!mayExist && { charged: 'no' }), idempotencyKey, taskId };
+  return { ...CHARGED_PERHAPS, ...(!mayHaveArrived && { charged: 'no' }), idempotencyKey, taskId };
 }
 
 export function lostResponse(call: Call, text = 'no response', cause?: unknown): ConnectionError {
@@ -253,8 +253,8 @@ function redirected(call: Try, { headers }: Response): ConnectionError {
 
 /** The error when the request certainly did not reach the service. */
 function unsent(call: Try, code: ConnectionError['code'], text: string, cause?: unknown) {
-  const message = `${nameOf(call)}: ${text}${call.mayExist ? '' : '; nothing was sent'}`;
-  return new ConnectionError(message, { ...factsOf(call, call.mayExist), code }, cause);
+  const message = `${nameOf(call)}: ${text}${call.mayHaveArrived ? '' : '; nothing was sent'}`;
+  return new ConnectionError(message, { ...factsOf(call, call.mayHaveArrived), code }, cause);
 }
 
 /** Errors of a request that was not sent: in runtimes other than Node, of TLS, of URLs that fetch refuses. */

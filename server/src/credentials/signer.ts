@@ -20,10 +20,10 @@ const CONCURRENCY = 2;
 /** The limits of a child process that writes or reads a file's manifest. */
 export const LIMITS = { timeoutSeconds: 120, memoryBytes: 512 * 2 ** 20 };
 
-const closed = { additionalProperties: false };
+const strict = { additionalProperties: false };
 /** What a child returns: first the claim, then what it has written. */
 const Result = Type.Union([
-  Type.Object({ kind: Type.Literal('claim'), claim: Type.String() }, closed),
+  Type.Object({ kind: Type.Literal('claim'), claim: Type.String() }, strict),
   Type.Object(
     {
       kind: Type.Literal('signed'),
@@ -31,11 +31,11 @@ const Result = Type.Union([
       sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
       parent: Type.Enum(PARENTS),
     },
-    closed,
+    strict,
   ),
   Type.Object(
     { kind: Type.Literal('unsupported'), cause: Type.String({ maxLength: 300 }) },
-    closed,
+    strict,
   ),
 ]);
 

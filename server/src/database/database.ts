@@ -136,7 +136,7 @@ interface Session {
   pool: ConnectionPool;
   client: LentConnection;
   seconds: number | undefined;
-  wasRefused: boolean;
+  hasRefusedStatement: boolean;
 }
 
 /** @throws DatabaseUnavailable; DatabaseClosed after `close` */
@@ -152,7 +152,7 @@ async function withConnection<T>(
   });
   report('database', { part: 'wait', seconds: secondsSince(askedAt) });
   const startedAt = performance.now();
-  const session = { pool, client, seconds, wasRefused: false };
+  const session = { pool, client, seconds, hasRefusedStatement: false };
   let closes = false;
   try {
     return await work(session);
@@ -160,8 +160,8 @@ async function withConnection<T>(
     closes = closesConnection(error);
     throw error;
   } finally {
-    // On `wasRefused`, see `send`.
-    client.release(closes || (session.wasRefused && pool.pooler === 'named'));
+    // On `hasRefusedStatement`, see `send`.
+    client.release(closes || (session.hasRefusedStatement && pool.pooler === 'named'));
     report('database', { part, seconds: secondsSince(startedAt) });
   }
 }
@@ -192,7 +192,7 @@ async function send<Row extends object>(
   } catch (error) {
     // PgBouncer keeps the names of statements that were parsed in an aborted transaction. The next
     // use of such a name fails (https://github.com/pgbouncer/pgbouncer/issues/1118).
-    session.wasRefused ||= error instanceof pg.DatabaseError;
+    session.hasRefusedStatement ||= error instanceof pg.DatabaseError;
     if (error instanceof NoResponse) pool.distrust();
     else if (error instanceof pg.DatabaseError || !broken.has(client)) throw error;
     throw new DatabaseUnavailable(error);

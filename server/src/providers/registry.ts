@@ -41,8 +41,8 @@ function row<Settings>(definition: ProviderDefinition<Settings>) {
     /** Reads a connection's variables. @returns undefined if it is not configured */
     configure(given: Environment, connection: ProviderConnection = { name, kind: name }) {
       const env = environmentOf(given, connection);
-      const isForeign = needs.length > 0;
-      const policy: Policy = isForeign ? readPolicy(env, name) : {};
+      const isConfigurable = needs.length > 0;
+      const policy: Policy = isConfigurable ? readPolicy(env, name) : {};
       const settings = definition.readSettings(env);
       if (settings === undefined) return undefined;
       /** See {@link ProviderDefinition.baseUrls}; by the names of the connection's variables. */
@@ -113,12 +113,12 @@ function readPolicy(env: Environment, provider: string): Policy {
 /** The names of all providers. Each provider also has a connection of its own name. */
 export const PROVIDER_NAMES: readonly string[] = REGISTRY.map(({ name }) => name);
 
-/** Providers with variables of their own: all but those that are built in. */
-const FOREIGN = REGISTRY.filter(({ needs }) => needs.length > 0);
+/** Providers that need variables: all but those that are built in. */
+const CONFIGURABLE = REGISTRY.filter(({ needs }) => needs.length > 0);
 
 /** The connections that CONNECTIONS names. None can be `creates`, under which all creates are paused. */
 export function namedConnections(env: Environment): ProviderConnection[] {
-  const kinds = FOREIGN.map(({ name }) => name);
+  const kinds = CONFIGURABLE.map(({ name }) => name);
   return readConnections(env, kinds, [...PROVIDER_NAMES, OF_TEST_KEYS.name, 'creates']);
 }
 
@@ -179,7 +179,7 @@ export function readProviders(
     return configureConnection(recordReads(env, all), connection) ?? [];
   });
   const configured = [...ofProviders, ...ofConnections];
-  const names = [...FOREIGN.map(({ name }) => name), ...connections.map(({ name }) => name)];
+  const names = [...CONFIGURABLE.map(({ name }) => name), ...connections.map(({ name }) => name)];
   const prefixes = names.map(prefixOf).sort((a, b) => b.length - a.length); // FAL_2_ before FAL_
   refuseUnknown(env, prefixes, all);
   requireComplete(env, connectionOf(connections, chosen), `PROVIDER=${chosen}`);

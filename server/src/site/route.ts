@@ -155,8 +155,8 @@ export function siteRoute<
   const { access = 'session', rate, proof, body, query, params, handle } = options;
   const config: FastifyContextConfig = { access, rate, asksProof: proof !== undefined };
   const schema = {
-    ...(body && { body: closed(body) }),
-    ...(query && { querystring: closed(query) }),
+    ...(body && { body: strict(body) }),
+    ...(query && { querystring: strict(query) }),
     params: params ?? defaultParams(name),
   };
   return {
@@ -198,7 +198,7 @@ function storableTexts(given: unknown): object {
   return Object.fromEntries(texts);
 }
 
-function closed(schema: TSchema): object {
+function strict(schema: TSchema): object {
   return { additionalProperties: false, ...schema };
 }
 

@@ -29,9 +29,9 @@ export async function tryOutcomes({ words, screen }: Call): Promise<void> {
   const chosen = words.length > 0 ? words : Object.keys(OUTCOMES);
   screen.progress(`running ${chosen.length} requests; the slowest takes half a minute`);
   const results = await Promise.all(chosen.map((word) => resultOf(clients, word)));
-  const rows = results.map(({ word, create, charged, retry, end, is_as_documented: isSo }) => {
-    const verdict = isSo ? 'as documented' : 'NOT as documented';
-    const shown = screen.isJson ? verdict : styled(isSo ? 'green' : 'red', verdict);
+  const rows = results.map(({ word, create, charged, retry, end, is_as_documented: matches }) => {
+    const verdict = matches ? 'as documented' : 'NOT as documented';
+    const shown = screen.isJson ? verdict : styled(matches ? 'green' : 'red', verdict);
     return [word, create, charged, retry, end, shown];
   });
   const head = ['WORD', 'CREATE', 'CHARGED', 'RETRY', 'TASK', ''];
@@ -46,8 +46,8 @@ async function resultOf(
   const { taskId, ...created } = await create(once, word);
   const end = taskId === undefined ? '' : await endOf(patient, taskId);
   const wanted = OUTCOMES[word];
-  const isSo = wanted?.create === created.create && (end === '' || end === wanted.end);
-  return { word, ...created, end, is_as_documented: isSo };
+  const matches = wanted?.create === created.create && (end === '' || end === wanted.end);
+  return { word, ...created, end, is_as_documented: matches };
 }
 
 type Created = Pick<Result, 'create' | 'charged' | 'retry'> & { taskId?: string | undefined };

@@ -57,7 +57,7 @@ function s3Storage(
     });
     return { url, worksUntilExpiry: !isTemporary };
   };
-  const keyed = (objectId: string) => ({ Bucket: bucket, Key: keyOf(settings, objectId) });
+  const placeOf = (objectId: string) => ({ Bucket: bucket, Key: keyOf(settings, objectId) });
   return {
     put: (objectId, filePath) =>
       putFile(client, filePath, {
@@ -77,7 +77,7 @@ function s3Storage(
     },
     async sizeOf(objectId) {
       try {
-        const head = new HeadObjectCommand(keyed(objectId));
+        const head = new HeadObjectCommand(placeOf(objectId));
         return (await withDeadline((options) => client.send(head, options))).ContentLength;
       } catch (error) {
         if (errorStatus(error) !== 404) throw error;
@@ -85,7 +85,7 @@ function s3Storage(
       }
     },
     async delete(objectId) {
-      await client.send(new DeleteObjectCommand(keyed(objectId)));
+      await client.send(new DeleteObjectCommand(placeOf(objectId)));
     },
     async presign(objectId, { seconds, mediaType, fileName }) {
       const overrides = {

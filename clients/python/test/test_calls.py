@@ -17,7 +17,6 @@ from framewright_client import (
     NotFoundError,
     TaskFailedError,
     VideoTask,
-    WaitTimeoutError,
 )
 
 SMALL = {"duration": 4, "resolution": "480p", "model": "video-2.0-mini"}
@@ -97,65 +96,6 @@ def test_a_cancelled_task_is_refunded(face: Face) -> None:
         face("videos.wait", task.id)
     assert (caught.value.code, caught.value.charged) == ("cancelled", "refunded")
     assert caught.value.task.credits_refunded == PRICE
-
-
-def test_a_wait_ends_when_its_time_is_over_and_the_task_goes_on(face: Face) -> None:
-    with pytest.raises(WaitTimeoutError) as caught:
-        face(
-            "generate",
-            "A boat, test-slow",
-            **SMALL,
-            timeout=1,
-            idempotency_key=f"k-{os.urandom(8).hex()}",
-        )
-    error = caught.value
-    assert (error.charged, error.retry, error.task.status) == ("reserved", "same_key", "processing")
-    assert error.idempotency_key and error.idempotency_key.startswith("k-")
-
-
-OUTCOMES = [
-    ("refused", ApiError, "invalid_request", "refunded", "new_key"),
-    ("busy", ApiError, "service_busy", "refunded", "same_key"),
-    ("failed", TaskFailedError, "provider_failed", "refunded", "new_key"),
-    ("insufficient-credits", ApiError, "insufficient_credits", "no", "same_key"),
-    ("rate-limited", ApiError, "rate_limited", "no", "same_key"),
-]
-
-
-@pytest.mark.parametrize("word,kind,code,charged,retry", OUTCOMES)
-def test_an_error_says_what_was_charged_and_which_key_to_send(
-    open_face: Callable[..., Face],
-    word: str,
-    kind: type[FramewrightError],
-    code: str,
-    charged: str,
-    retry: str,
-) -> None:
-    face = open_face(max_retries=0)
-    with pytest.raises(kind) as caught:
-        face("generate", f"A boat, test-{word}", **SMALL)
-    error = caught.value
-    assert (error.code, error.charged, error.retry) == (code, charged, retry)
-    assert error.idempotency_key and error.idempotency_key in str(error)
-    if kind is ApiError:
-        assert error.request_id and error.request_id.startswith("req_")
-
-
-def test_a_held_task_is_waited_for_with_the_same_key(face: Face) -> None:
-    before = face("credits.get").available_credits
-    video = face("generate", "A boat, test-held-accepted", **SMALL)
-    assert video.status == "completed"
-    assert face("credits.get").available_credits <= before - PRICE
-
-
-def test_a_key_with_another_body_is_refused_at_once(face: Face) -> None:
-    own = f"order-{os.urandom(8).hex()}"
-    first = face("videos.create", "A paper boat", **SMALL, idempotency_key=own)
-    again = face("videos.create", "A paper boat", **SMALL, idempotency_key=own)
-    assert again.id == first.id
-    with pytest.raises(ApiError) as caught:
-        face("videos.create", "A paper ship", **SMALL, idempotency_key=own)
-    assert (caught.value.status, caught.value.retry) == (409, "new_key")
 
 
 def test_bad_calls_are_errors_that_say_why(open_face: Callable[..., Face]) -> None:

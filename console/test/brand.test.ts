@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { after } from 'node:test';
 import type { Page } from 'playwright-core';
 import { pngOf } from '../../server/test/media/image-parts.ts';
-import { temporaryFolder } from '../../server/test/temporary-folder.ts';
+import { openTestFolder } from '../../server/test/temporary-folder.ts';
 import { until } from '../../server/test/until.ts';
 import { galleryMaker, shortVideo } from './filled-gallery.ts';
 import { overflowsOf } from './long-texts.ts';
@@ -13,8 +12,7 @@ const OPERATOR = 'operator@example.com';
 const NAME = 'Lichtspielhaus Ehrenfeld <Film> & Söhne, Produktion, Köln';
 const COLOR = '#c2185b';
 
-const folder = await temporaryFolder();
-after(() => folder[Symbol.asyncDispose]());
+const folder = await openTestFolder();
 const site = await siteOf(() =>
   openSite({
     ROLES: 'api',

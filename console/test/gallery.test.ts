@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { after } from 'node:test';
 import type { Page } from 'playwright-core';
 import { createKey } from '../../server/src/accounts/api-keys.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
-import { temporaryFolder } from '../../server/test/temporary-folder.ts';
+import { openTestFolder } from '../../server/test/temporary-folder.ts';
 import { galleryMaker, shortVideo } from './filled-gallery.ts';
 import { signedInPage } from './signed-in.ts';
 import { expectNoViolations, open, openSite, settled, siteOf, test } from './site.ts';
@@ -18,8 +17,7 @@ let page: Page;
 let accountId = '';
 let email = '';
 let make: ReturnType<typeof galleryMaker>;
-const folder = await temporaryFolder();
-after(() => folder[Symbol.asyncDispose]());
+const folder = await openTestFolder();
 const site = await siteOf(
   () => openSite({ DATA_DIR: folder.path, ADMIN_EMAILS: OPERATOR }),
   async (opened) => {

@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
-import { after, test } from 'node:test';
-import { createTestDatabase } from '../test/database.ts';
+import { test } from 'node:test';
+import { openTestDatabase } from '../test/database.ts';
 import { longTest } from '../test/long.ts';
 import { ask, run } from '../test/service/command-line.ts';
 import { sql } from '../test/task-fixtures.ts';
 import { temporaryFolder } from '../test/temporary-folder.ts';
 import { createAccount } from './accounts/accounts.ts';
 
-const database = await createTestDatabase();
+const database = await openTestDatabase();
 const own = { DATABASE_URL: database.url };
 const AWAY = { DATABASE_URL: 'postgres://ada:hunter2@127.0.0.1:1/x' };
-after(() => database.close());
 
 longTest('the first command creates the embedded database, the next one opens it', async () => {
   await using folder = await temporaryFolder();
@@ -26,9 +25,8 @@ longTest('the first command creates the embedded database, the next one opens it
   assert.partialDeepStrictEqual(totals, [{ kind: 'test' }]);
 });
 
-test('an audit that finds a problem reports it and exits 1', async (t) => {
-  const damaged = await createTestDatabase();
-  t.after(() => damaged.close());
+test('an audit that finds a problem reports it and exits 1', async () => {
+  const damaged = await openTestDatabase();
   await createAccount(damaged.db, 'ada@example.com');
   await sql(damaged.db, 'update ledger_balances set available = 5, granted = 5');
   const found = await ask({ DATABASE_URL: damaged.url }, 'audit', 1);
@@ -36,9 +34,8 @@ test('an audit that finds a problem reports it and exits 1', async (t) => {
   assert.ok(Array.isArray(found.problems) && found.problems.length > 0);
 });
 
-test('migrate brings an empty database up to date', async (t) => {
-  const empty = await createTestDatabase();
-  t.after(() => empty.close());
+test('migrate brings an empty database up to date', async () => {
+  const empty = await openTestDatabase();
   await sql(empty.db, 'drop schema public cascade');
   await sql(empty.db, 'create schema public');
   const early = await run({ DATABASE_URL: empty.url }, 'audit');

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createTestDatabase, quiet } from '../test/database.ts';
+import { openTestDatabase, quiet } from '../test/database.ts';
 import { recordingLog } from '../test/recording-log.ts';
 import { sql } from '../test/task-fixtures.ts';
 import { openDatabase } from './database/database.ts';
 import { isReady } from './readiness.ts';
 
 test('a lock on a table of a create makes a process not ready, and the log names its holder', async () => {
-  const database = await createTestDatabase();
+  const database = await openTestDatabase();
   const { db } = database;
   for (const table of ['tasks', 'ledger_transfers']) {
     const { log, lines } = recordingLog();
@@ -22,11 +22,10 @@ test('a lock on a table of a create makes a process not ready, and the log names
       assert.match(locks, new RegExp(`${table} AccessExclusiveLock`));
     });
   }
-  await database.close();
 });
 
 test('a schema that the database puts before public is not used', async () => {
-  const database = await createTestDatabase();
+  const database = await openTestDatabase();
   const name = new URL(database.url).pathname.slice(1);
   await sql(
     database.db,
@@ -45,5 +44,4 @@ test('a schema that the database puts before public is not used', async () => {
   });
   assert.equal(await isReady({ db: own, log: quiet }), false, 'the address has its own path');
   await own.close();
-  await database.close();
 });

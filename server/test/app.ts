@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { after } from 'node:test';
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { createKey } from '../src/accounts/api-keys.ts';
 import { DEFAULT_BRAND } from '../src/brand/brand.ts';
@@ -36,7 +37,10 @@ export const SHARE_BYTES = 10_000;
 /** The address of the service in tests. */
 export const PUBLIC_URL = 'http://localhost:8080';
 
-/** Builds the app as the service does; it listens on a free port. */
+/**
+ * Builds the app as the service does; it listens on a free port until the tests of the file, or the
+ * test that opens it, are over.
+ */
 export async function openTestApp(options: TestAppOptions = {}) {
   const database = await createTestDatabase();
   const folder = await temporaryFolder();
@@ -85,6 +89,12 @@ export async function openTestApp(options: TestAppOptions = {}) {
   deps.site = options.site?.(deps);
   const app = await createApp(deps);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  after(async () => {
+    await app.close();
+    await shares.stop();
+    await database.close();
+    await folder[Symbol.asyncDispose]();
+  });
   return {
     app,
     deps,
@@ -95,12 +105,6 @@ export async function openTestApp(options: TestAppOptions = {}) {
     customer: async (credits: number) => {
       const { accountId, secret } = await makeCustomer(db, credits);
       return testCustomer({ app, db, accountId, secret });
-    },
-    async close() {
-      await app.close();
-      await shares.stop();
-      await database.close();
-      await folder[Symbol.asyncDispose]();
     },
   };
 }

@@ -1,6 +1,5 @@
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import { after } from 'node:test';
 import { openScratchDirectory } from '../src/kernel/scratch-directory.ts';
 import type { VideoFacts } from '../src/media/measurement.ts';
 import { diskStorage } from '../src/storage/disk.ts';
@@ -13,7 +12,7 @@ import {
   scriptedProvider,
   VIDEO_FACTS,
 } from './task-fixtures.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { openTestFolder } from './temporary-folder.ts';
 
 interface Given extends Partial<ArchiveDeps> {
   bytes?: Buffer;
@@ -22,13 +21,9 @@ interface Given extends Partial<ArchiveDeps> {
 }
 
 /** Tasks that wait for the archive step, and its dependencies, until the tests of the file are over. */
-export async function openArchiveFixture(close: 'close' | 'closeAudited' = 'closeAudited') {
-  const fixture = await openTaskFixture();
-  const folder = await temporaryFolder();
-  after(async () => {
-    await fixture[close]();
-    await folder[Symbol.asyncDispose]();
-  });
+export async function openArchiveFixture(end?: 'audited') {
+  const fixture = await openTaskFixture(end);
+  const folder = await openTestFolder();
   const { db } = fixture;
   const storage = diskStorage(path.join(folder.path, 'objects'));
   const scratch = openScratchDirectory(path.join(folder.path, 'scratch'));

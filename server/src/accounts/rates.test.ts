@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { makeCustomer } from '../../test/customer.ts';
-import { createTestDatabase } from '../../test/database.ts';
+import { openTestDatabase } from '../../test/database.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import type { Queryable } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
@@ -11,9 +11,8 @@ import { createKey, newSecret, revokeKey } from './api-keys.ts';
 import { openKeyGate, REQUESTS_PER_WINDOW } from './key-gate.ts';
 import { countRequest } from './rate-window.ts';
 
-const database = await createTestDatabase();
+const database = await openTestDatabase();
 const { db } = database;
-after(() => database.close());
 
 /** A process of its own: its admission, its clock, and the statements that it sends. */
 function openProcess(send: Queryable['query'] = (...given) => db.query(...given)) {

@@ -7,13 +7,9 @@ import { audit } from '../operator/audit.ts';
 import { readTask } from '../tasks/task.ts';
 import { deleteHistory } from './history.ts';
 
+after(async () => assert.deepEqual(await audit(db), { ok: true, problems: [] }));
 const api = await openTestApp();
 const { db } = api.database;
-after(async () => {
-  const books = await audit(db);
-  await api.close();
-  assert.deepEqual(books, { ok: true, problems: [] });
-});
 
 const PROMPT = 'A lighthouse of Ada';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import {
   claimTask,
   makeHeldTask,
@@ -15,9 +15,8 @@ import { claimDue } from '../worker/claim.ts';
 import { currentAttempt, insertAttempt } from './attempts.ts';
 import { holdLostAttempts } from './lost-attempts.ts';
 
-const fixture = await openTaskFixture();
+const fixture = await openTaskFixture('audited');
 const { db } = fixture;
-after(() => fixture.closeAudited());
 
 const begin = () => db.transaction((tx) => beginRecovery(tx, 'a test'));
 

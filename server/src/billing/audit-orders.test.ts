@@ -7,28 +7,28 @@ import { grant } from '../ledger/ledger.ts';
 import { audit } from '../operator/audit.ts';
 
 const fixture = await openBillingFixture();
+after(() => fixture.close());
+const { db } = fixture.deps;
 const accountId = await fixture.customer();
 const { id: orderId, stripe_id: session } = await fixture.buy(accountId);
 const paid = await fixture.complete(session);
 refund(fixture.simulator.state, paid.payment_intent ?? '', 400);
 await fixture.settled();
-after(() => fixture.close());
 
 test('the audit accepts an order whose transfers add up to its booked credits', async () => {
-  assert.deepEqual(await audit(fixture.deps.db), { ok: true, problems: [] });
+  assert.deepEqual(await audit(db), { ok: true, problems: [] });
   const booked = {
     accountId,
     kind: 'paid',
     credits: 5,
     reference: 'order:ord_of-somebody:1',
   } as const;
-  await grant(fixture.deps.db, booked); // operators may choose any reference
-  assert.deepEqual(await audit(fixture.deps.db), { ok: true, problems: [] });
+  await grant(db, booked); // operators may choose any reference
+  assert.deepEqual(await audit(db), { ok: true, problems: [] });
 });
 
 /** What the audit reports after an update of the order, which is then undone. */
 async function problemsWith(change: string): Promise<string[]> {
-  const { db } = fixture.deps;
   const columns = 'state, credits, booked, amount, refunded, stripe_payment';
   const [before] = await sql(db, `select ${columns} from orders where id = $1`, [orderId]);
   await sql(db, `update orders set ${change} where id = $1`, [orderId]);
@@ -57,7 +57,7 @@ test('the audit finds an order with a wrong sum, a higher worth or no payment', 
       `${orderId}: 600 credits are booked, but it is ${state}`,
     ]);
   }
-  assert.deepEqual((await audit(fixture.deps.db)).problems, []);
+  assert.deepEqual((await audit(db)).problems, []);
 });
 
 test('the audit finds a payment that was booked for two orders', async () => {
@@ -71,7 +71,6 @@ test('the audit finds a payment that was booked for two orders', async () => {
 });
 
 test('the audit finds a transfer that its order does not count', async () => {
-  const { db } = fixture.deps;
   const other = await fixture.customer();
   const reference = `order:${orderId}:3`;
   await grant(db, { accountId: other, kind: 'paid', credits: 7, reference });

@@ -24,6 +24,7 @@ import { readFigures } from '../operator/listings/figures.ts';
 import { settleOrder } from './settle-order.ts';
 
 const fixture = await openBillingFixture();
+const { db } = fixture.database;
 auditAfterwards(fixture, (problem) => problem.includes('the task is missing'));
 const { state, available } = fixture;
 
@@ -42,7 +43,6 @@ async function buyPaid() {
 }
 
 async function spend(accountId: string, credits: number): Promise<void> {
-  const { db } = fixture.database;
   const taskId = `task_${crypto.randomUUID()}`;
   await db.transaction((tx) => reserve(tx, { accountId, taskId, credits }));
   await db.transaction((tx) => settle(tx, 'capture', [{ accountId, taskId, credits }]));
@@ -129,7 +129,7 @@ test('of two disputes, the order shows the open one and is polled again', async 
   const { dispute, disputed, booked } = await fixture.order(id);
   assert.deepEqual([dispute, disputed, booked], ['needs_response', 400, 600]);
   const [row] = await sql<{ is_soon: boolean }>(
-    fixture.database.db,
+    db,
     `select due_at < clock_now() + interval '1 day' as is_soon from orders where id = $1`,
     [id],
   );
@@ -181,7 +181,7 @@ test('a dispute in another currency takes its share, or everything before money 
 test('a payment of another amount is not booked, and is reported until it is refunded', async () => {
   const { accountId, id, session } = await buy();
   const mismatched = async () => {
-    const figures = await readFigures(fixture.deps.db);
+    const figures = await readFigures(db);
     return figures.mismatched.find(({ kind }) => kind === 'pack')?.orders ?? 0;
   };
   const before = await mismatched();
@@ -217,7 +217,6 @@ test('a paid order stays booked when a response says that it was never paid', as
 });
 
 test('a payment page that was opened for another order is not booked', async () => {
-  const { db } = fixture.database;
   const bought = await Promise.all([fixture.customer(), fixture.customer()]);
   const [own, other] = [await fixture.buy(bought[0]), await fixture.buy(bought[1])];
   await sql(db, 'update orders set stripe_id = null where account_id = any($1)', [bought]);
@@ -229,7 +228,6 @@ test('a payment page that was opened for another order is not booked', async () 
 });
 
 test('orders that can not be settled do not hold up the others', async () => {
-  const { db } = fixture.database;
   for (let n = 0; n < 9; n += 1) {
     const { id } = await buy();
     const broken = `update orders set stripe_id = 'cs_gone' || id,
@@ -243,7 +241,6 @@ test('orders that can not be settled do not hold up the others', async () => {
 
 test('an order keeps the terms that its pack had when Checkout was opened', async () => {
   const { accountId, session } = await buy();
-  const { db } = fixture.database;
   await sql(db, `update offers set credits = 1, price = 999 where id = 'small'`);
   await fixture.complete(session);
   await sql(db, `update offers set credits = 1000, price = 1000 where id = 'small'`);
@@ -251,7 +248,6 @@ test('an order keeps the terms that its pack had when Checkout was opened', asyn
 });
 
 test('credits that expired before a refund do not become a debt', async () => {
-  const { db } = fixture.database;
   await sql(db, `update offers set expires_days = 1 where id = 'small'`);
   const { accountId, id, payment } = await buyPaid();
   await sql(db, `update offers set expires_days = null where id = 'small'`);

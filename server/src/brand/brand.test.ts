@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createTestDatabase, quiet } from '../../test/database.ts';
+import { openTestDatabase, quiet } from '../../test/database.ts';
 import { blackPng } from '../../test/media/image-parts.ts';
 import { until } from '../../test/until.ts';
 import { BRAND_FIELDS, type BrandField, DEFAULT_BRAND } from './brand.ts';
@@ -86,8 +86,7 @@ test('the colour that a refusal names is accepted, and its text can be read', ()
 });
 
 test('each process follows what operators set, and a variable wins', async () => {
-  const { db, close } = await createTestDatabase();
-  after(close);
+  const { db } = await openTestDatabase();
   const stopping = new AbortController();
   after(() => stopping.abort());
   const follow = (fixed = {}) => followBrand({ db, log: quiet, signal: stopping.signal, fixed });

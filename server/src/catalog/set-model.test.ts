@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { createTestDatabase, quiet } from '../../test/database.ts';
+import { test } from 'node:test';
+import { openTestDatabase, quiet } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { until } from '../../test/until.ts';
 import { Refusal, UsageError } from '../kernel/errors.ts';
@@ -8,8 +8,7 @@ import { modelNamed } from './catalog.ts';
 import { type ModelWish, retireModel, setModel } from './set-model.ts';
 import { followCatalog, readCatalog } from './stored-models.ts';
 
-const { db, close } = await createTestDatabase();
-after(close);
+const { db } = await openTestDatabase();
 
 let named = 0;
 function newName(): string {

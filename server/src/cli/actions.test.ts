@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { hostname, userInfo } from 'node:os';
-import { after, test } from 'node:test';
-import { createTestDatabase } from '../../test/database.ts';
+import { test } from 'node:test';
+import { openTestDatabase } from '../../test/database.ts';
 import { ask } from '../../test/service/command-line.ts';
 import { parseCommandLine } from './command-line.ts';
 
-const database = await createTestDatabase();
-after(() => database.close());
+const database = await openTestDatabase();
 
 /** Runs a command line in this process. */
 async function run(args: string[], db = database.db) {

@@ -12,10 +12,11 @@ import { parseCommandLine } from './command-line.ts';
 
 const fixture = await openBillingFixture();
 after(() => fixture.close());
+const { db } = fixture.deps;
 
 async function run(...args: string[]) {
   const { run: perform } = await parseCommandLine([...args, '--json']);
-  return JSON.parse(JSON.stringify(await perform({ db: fixture.deps.db })));
+  return JSON.parse(JSON.stringify(await perform({ db })));
 }
 
 const PACK = ['--name', 'Big pack', '--credits', '5000', '--price', '4500', '--currency', 'EUR'];
@@ -34,7 +35,7 @@ test('a pack is set, changed, retired and sold again; each change is recorded', 
     false,
   );
   assert.equal((await set()).changed, true);
-  const actions = await listActions(fixture.deps.db, { target: 'big', limit: 10 });
+  const actions = await listActions(db, { target: 'big', limit: 10 });
   assert.deepEqual(
     actions.map(({ command, reason }) => [command, reason]),
     [
@@ -113,7 +114,6 @@ async function withWorker(...args: string[]) {
 test('the order of an invoice or payment whose events were lost is found, or made', async () => {
   const { webhooks, state } = fixture.simulator;
   webhooks.delivery = { lost: 1, twice: 0, lateMs: 0 };
-  const { db } = fixture.deps;
   const accountId = await fixture.customer();
   const plan = await fixture.subscribe(accountId, 'hobby');
   const { subscription = '' } = completeSession(state, plan.session, 'now');

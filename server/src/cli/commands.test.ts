@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { createTestDatabase } from '../../test/database.ts';
+import { test } from 'node:test';
+import { openTestDatabase } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { parseCommandLine } from './command-line.ts';
 
-const database = await createTestDatabase();
+const database = await openTestDatabase();
 const { db } = database;
 await run('accounts create ada@example.com');
-after(() => database.close());
 
 /** Runs a command line and returns the result that --json prints. */
 async function run(line: string) {

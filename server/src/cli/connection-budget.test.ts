@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, test } from 'node:test';
-import { createTestDatabase, quiet } from '../../test/database.ts';
+import { test } from 'node:test';
+import { openTestDatabase, quiet } from '../../test/database.ts';
 import { recordingLog } from '../../test/recording-log.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { openDatabase } from '../database/database.ts';
@@ -19,8 +19,7 @@ const ONE: Settings = {
   roles: new Set(['api', 'worker']),
 };
 
-const database = await createTestDatabase();
-after(() => database.close());
+const database = await openTestDatabase();
 
 /** The number of connections that a start with these settings warns of; undefined: no warning. */
 async function warnedOf(changes: Partial<Settings>): Promise<number | undefined> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { makeCustomer } from '../../test/customer.ts';
 import { ask } from '../../test/service/command-line.ts';
 import {
@@ -29,8 +29,8 @@ import { reportAlive, reportGone } from '../worker/live-workers.ts';
 import { submitTask } from '../worker/submit.ts';
 import { parseCommandLine } from './command-line.ts';
 
-const fixture = await openTaskFixture();
-after(() => fixture.closeAudited());
+const fixture = await openTaskFixture('audited');
+const { db } = fixture;
 
 /** Runs a command line in this process, with a reason if it takes one. */
 async function run(line: string) {
@@ -40,7 +40,7 @@ async function run(line: string) {
     if (!/Unknown option '--reason'/.test(error.message)) throw error;
     return parseCommandLine(args);
   });
-  return JSON.parse(JSON.stringify(await parsed.run({ db: fixture.db })));
+  return JSON.parse(JSON.stringify(await parsed.run({ db })));
 }
 
 const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => id);
@@ -61,17 +61,17 @@ async function makeCompleted() {
   const output = `obj_${task.id}`;
   const insert = `insert into stored_objects (id, owner_id, role, media_type, size_bytes)
     values ($1, $2, 'output', 'video/mp4', 7)`;
-  await sql(fixture.db, insert, [output, task.id]);
-  await markReady(fixture.db, [output], 30);
-  await completeNow(fixture.db, task, { outputObjectId: output });
+  await sql(db, insert, [output, task.id]);
+  await markReady(db, [output], 30);
+  await completeNow(db, task, { outputObjectId: output });
   return { task, output };
 }
 
 async function makeOrphan(jobId: string) {
   const { held, attempt } = await makeHeldTask(fixture);
-  await reconcile(fixture.db, held.id, { kind: 'failed' }, 'gave up');
-  await recordEvidence(fixture.db, attempt.id, 'callback', { job: jobId, verified: true });
-  await fixture.db.transaction((tx) => recordOrphans(tx, attempt.id));
+  await reconcile(db, held.id, { kind: 'failed' }, 'gave up');
+  await recordEvidence(db, attempt.id, 'callback', { job: jobId, verified: true });
+  await db.transaction((tx) => recordOrphans(tx, attempt.id));
 }
 
 /** Does the work while this task and another held one have swapped their providers. */
@@ -79,7 +79,7 @@ async function whileSwapped(id: string | undefined, work: () => Promise<void>): 
   const { held } = await makeHeldTask(fixture);
   const exchange = () =>
     sql(
-      fixture.db,
+      db,
       `update tasks set provider = (select min(o.provider) from tasks o
          where o.id = any($1) and o.id <> tasks.id)
        where id = any($1)`,
@@ -91,11 +91,11 @@ async function whileSwapped(id: string | undefined, work: () => Promise<void>): 
 }
 
 test('held tasks of a filter are listed, and decided only if exactly these are confirmed', async () => {
-  const { accountId } = await makeCustomer(fixture.db, 10_000);
+  const { accountId } = await makeCustomer(db, 10_000);
   const ids: string[] = [];
   for (let count = 0; count < 3; count += 1) {
     const { held } = await makeHeldTask(fixture);
-    await sql(fixture.db, 'update tasks set provider = $2 where id = $1', [held.id, 'fal']);
+    await sql(db, 'update tasks set provider = $2 where id = $1', [held.id, 'fal']);
     ids.push(held.id);
   }
   const line = 'tasks reconcile --failed --provider fal';
@@ -129,18 +129,16 @@ test('a held task that moves while others are decided is left as it is', async (
   const made = [await makeHeldTask(fixture), await makeHeldTask(fixture)];
   const [first, second] = made.map(({ held, attempt }) => ({ id: held.id, attempt: attempt.id }));
   assert.ok(first && second);
-  await sql(fixture.db, `update tasks set provider = 'fal' where id = any($1)`, [
-    [first.id, second.id],
-  ]);
+  await sql(db, `update tasks set provider = 'fal' where id = any($1)`, [[first.id, second.id]]);
   const line = 'tasks reconcile --failed --provider fal';
   const { confirm } = await run(line);
   let deciding = Promise.resolve();
-  await fixture.db.transaction(async (tx) => {
+  await db.transaction(async (tx) => {
     await sql(tx, 'select from attempts where id = $1 for update', [first.attempt]);
     deciding = run(`${line} --confirm ${confirm}`);
-    await untilBlocked(fixture.db);
+    await untilBlocked(db);
     const job = { kind: 'accepted', jobId: 'job-moved' } as const;
-    await reconcile(fixture.db, second.id, job, 'seen');
+    await reconcile(db, second.id, job, 'seen');
   });
   const left = [`${second.id} was moved since the list was shown`];
   assert.deepEqual(await deciding, { ok: false, decided: 1, left });
@@ -153,11 +151,11 @@ test('providers status shows a provider that refuses all submits, until one gets
   const refusal = { kind: 'rejected', fault: 'operator', cause: 'HTTP 401: a wrong key' } as const;
   const submit = async (outcome: SubmitOutcome) => {
     const { task } = await makeSubmittingTask(fixture);
-    await sql(fixture.db, `update tasks set provider = 'fal' where id = $1`, [task.id]);
+    await sql(db, `update tasks set provider = 'fal' where id = $1`, [task.id]);
     const provider = scriptedProvider({ submit: async () => outcome });
     await submitTask(submitDeps(fixture, provider), { ...task, provider: 'fal' });
     // The task may have gone to the next connection of its route since.
-    await sql(fixture.db, `update tasks set provider = 'ark' where id = $1`, [task.id]);
+    await sql(db, `update tasks set provider = 'ark' where id = $1`, [task.id]);
   };
   const fal = async () => {
     const rows = await run('providers status');
@@ -204,7 +202,7 @@ test('pausing, resuming and setting terms record what they replace', async () =>
 test('a route keeps its choice and retries when its steps change, and names connections that exist', async () => {
   const set = async (...rest: string[]) => {
     const args = ['routes', 'set', 'video-2.0-mini', ...rest, '--reason', 'because'];
-    return (await parseCommandLine(args)).run({ db: fixture.db });
+    return (await parseCommandLine(args)).run({ db });
   };
   const route = async () => {
     const [{ choice, steps, retry_failed: retries }] = await run('routes list');
@@ -215,20 +213,20 @@ test('a route keeps its choice and retries when its steps change, and names conn
   assert.equal(await route(), 'weights: ark weight=2; fal, retries');
   await set('ark; fal', '--choice', 'order', '--retry-failed', 'off');
   assert.equal(await route(), 'order: ark; fal');
-  await reportAlive(fixture.db, { id: 'one', providers: ['ark'], ingestSlots: 1 });
+  await reportAlive(db, { id: 'one', providers: ['ark'], ingestSlots: 1 });
   const isServed = async () => (await run('routes list'))[0].is_served;
   assert.equal(await isServed(), true);
   await assert.rejects(set('replicate'), /not replicate.* first set REPLICATE_API_TOKEN/);
   await assert.rejects(set('nowhere'), /must name ark, fal, not nowhere.* first set CONNECTIONS/);
   await set('fal'); // its workers may be down for the moment
   assert.equal(await isServed(), false);
-  await reportGone(fixture.db, 'one');
+  await reportGone(db, 'one');
   await set('none');
   assert.deepEqual(await run('routes list'), []);
 });
 
 test('a pause of a connection that CONNECTIONS no longer names is shown and can end', async () => {
-  await sql(fixture.db, `insert into pauses (subject, reason) values ('former', 'maintenance')`);
+  await sql(db, `insert into pauses (subject, reason) values ('former', 'maintenance')`);
   const states = async () => {
     const rows: { provider: string; state: string }[] = await run('providers status');
     return rows.flatMap(({ provider, state }) => (provider === 'former' ? state : []));
@@ -241,7 +239,7 @@ test('a pause of a connection that CONNECTIONS no longer names is shown and can 
 test('audit --storage asks the storage for each file', async () => {
   const { output } = await makeCompleted();
   const kept = await sql<{ id: string }>(
-    fixture.db,
+    db,
     `update stored_objects set state = 'deleted' where state = 'ready' and id <> $1 returning id`,
     [output],
   );
@@ -253,7 +251,7 @@ test('audit --storage asks the storage for each file', async () => {
     return { ok, files, ofFiles };
   };
   const [row] = await sql<{ size: number; of: string }>(
-    fixture.db,
+    db,
     'select size_bytes as size, owner_id as of from stored_objects where id = $1',
     [output],
   );
@@ -264,7 +262,7 @@ test('audit --storage asks the storage for each file', async () => {
   await writeFile(longer, Buffer.alloc((row?.size ?? 0) + 1));
   await diskStorage(path.join(folder.path, 'objects')).put(output, longer);
   assert.match(String((await auditStorage(1)).ofFiles), /has \d+ bytes in the storage/);
-  await sql(fixture.db, `update stored_objects set state = 'ready' where id = any($1)`, [
+  await sql(db, `update stored_objects set state = 'ready' where id = any($1)`, [
     kept.map(({ id }) => id),
   ]);
 });
@@ -272,7 +270,7 @@ test('audit --storage asks the storage for each file', async () => {
 test('accounts are listed page by page and shown with credits, keys and tasks', async () => {
   const { task } = await makeTask(fixture);
   const listed = await readPages('accounts list', 3, 'account_id');
-  const all = await sql<{ id: string }>(fixture.db, 'select id from accounts');
+  const all = await sql<{ id: string }>(db, 'select id from accounts');
   assert.deepEqual(listed.sort(), idsOf(all).sort());
   const ofAccount = `tasks list --account ${task.account_id}`;
   assert.deepEqual(idsOf(await run(ofAccount)), [task.id]);
@@ -293,7 +291,7 @@ test('held tasks are listed the oldest held first, other tasks the newest first'
   for (const [index, id] of ids.entries()) {
     const at = `update task_history set at = clock_now() - $2 * interval '1 day'
       where task_id = $1 and phase = 'held'`;
-    await sql(fixture.db, at, [id, 10 + index]);
+    await sql(db, at, [id, 10 + index]);
   }
   const listed = async (line: string) => idsOf(await run(line)).filter((id) => ids.includes(id));
   const oldestFirst = [...ids].reverse();
@@ -303,7 +301,7 @@ test('held tasks are listed the oldest held first, other tasks the newest first'
   const rest = await listed(`tasks list --phase held --after ${oldestFirst[0]}`);
   assert.deepEqual(rest, oldestFirst.slice(1));
   const newest = 'select id from tasks order by created_at desc, id desc';
-  const all = await sql<{ id: string }>(fixture.db, newest);
+  const all = await sql<{ id: string }>(db, newest);
   assert.deepEqual(await readPages('tasks list', 2, 'id'), idsOf(all));
   await assert.rejects(run('tasks list --after task_none'), /there is no task "task_none"/);
 });
@@ -313,7 +311,7 @@ test('an acknowledged orphan job is left out of lists and metrics, unless all ar
   const jobs = async (line: string) =>
     (await run(line)).map((row: { job_id: string }) => row.job_id);
   const counted = async () =>
-    (await readFigures(fixture.db)).orphans.reduce((sum, { jobs: count }) => sum + count, 0);
+    (await readFigures(db)).orphans.reduce((sum, { jobs: count }) => sum + count, 0);
   const before = await counted();
   await run('orphans acknowledge scripted job-acknowledged');
   assert.ok(!(await jobs('orphans list')).includes('job-acknowledged'));
@@ -326,16 +324,14 @@ test('a video is taken down by the id of its ended task; a live task keeps its f
   const { task, output } = await makeCompleted();
   const done = await run(`objects takedown ${task.id}`);
   assert.deepEqual([done.object_id, done.changed], [output, true]);
-  const [row] = await sql<{ state: string }>(
-    fixture.db,
-    'select state from stored_objects where id = $1',
-    [output],
-  );
+  const [row] = await sql<{ state: string }>(db, 'select state from stored_objects where id = $1', [
+    output,
+  ]);
   assert.equal(row?.state, 'deleting');
   await assert.rejects(run(`tasks wake ${task.id}`), /is completed: it has no next step/);
   const { task: live } = await makeTask(fixture);
   await sql(
-    fixture.db,
+    db,
     `insert into stored_objects (id, owner_id, role, state, media_type)
      values ('obj_needed', $1, 'input', 'ready', 'image/png')`,
     [live.id],
@@ -349,15 +345,15 @@ async function makeUpload(accountId: string, mailbox: string, sizeBytes: number)
   const id = newId('object');
   const object = `insert into stored_objects (id, owner_id, role, media_type, size_bytes, state)
     values ($1, $2, 'upload', 'image/png', $3, 'ready')`;
-  await sql(fixture.db, object, [id, accountId, sizeBytes]);
+  await sql(db, object, [id, accountId, sizeBytes]);
   const upload = `insert into uploads (object_id, account_id, mailbox_hash, kind, width, height)
     values ($1, $2, $3, 'image', 8, 8)`;
-  await sql(fixture.db, upload, [id, accountId, Buffer.from(mailbox)]);
+  await sql(db, upload, [id, accountId, Buffer.from(mailbox)]);
   return id;
 }
 
 test('uploads are listed, by mailbox too, and removed one by one or with their mailbox', async () => {
-  const [ann, plus, bob] = await Promise.all([1, 2, 3].map(() => makeCustomer(fixture.db, 0)));
+  const [ann, plus, bob] = await Promise.all([1, 2, 3].map(() => makeCustomer(db, 0)));
   assert.ok(ann && plus && bob);
   const first = await makeUpload(ann.accountId, 'ann', 20);
   const second = await makeUpload(plus.accountId, 'ann', 30);
@@ -380,22 +376,22 @@ test('uploads are listed, by mailbox too, and removed one by one or with their m
   const [action] = await run(`actions list --target ${ann.accountId}`);
   assert.deepEqual([action.command, action.reason], ['uploads remove', 'because']);
   const left = await sql(
-    fixture.db,
+    db,
     `select from stored_objects where role = 'upload' and state = 'ready'`,
   );
   assert.equal(left.length, 0);
 });
 
 test('sessions, passkeys and identities are listed, and end by sign-out; a disable ends sessions', async () => {
-  const { accountId } = await makeCustomer(fixture.db, 0);
+  const { accountId } = await makeCustomer(db, 0);
   const from = { method: 'code', network: '203.0.113.0/24', browser: 'Firefox on Linux' };
-  const begin = () => beginSession(fixture.db, accountId, from);
+  const begin = () => beginSession(db, accountId, from);
   const add = async (id: string) => {
     const passkey = `insert into passkeys (id, account_id, public_key, counter, name)
       values ($2, $1, 'x', 0, 'of ' || $2)`;
-    await sql(fixture.db, passkey, [accountId, id]);
+    await sql(db, passkey, [accountId, id]);
     const identity = `insert into identities (issuer, subject, account_id) values ('oidc', $2, $1)`;
-    await sql(fixture.db, identity, [accountId, id]);
+    await sql(db, identity, [accountId, id]);
   };
   await Promise.all([begin(), begin(), add('-thief'), add('owner')]);
   const listed = async () => {

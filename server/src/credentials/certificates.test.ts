@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { after, test } from 'node:test';
-import { createTestDatabase } from '../../test/database.ts';
+import { test } from 'node:test';
+import { openTestDatabase } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { readCertificate } from './certificate.ts';
 import { allCertificates, openCertificate } from './certificates.ts';
 import { makeCertificate } from './make-certificate.ts';
 
-const { db, close } = await createTestDatabase();
-after(() => close());
+const { db } = await openTestDatabase();
 const YEAR_MS = 365.25 * 86_400_000;
 const NOW = Date.now();
 const DAY_MS = 86_400_000;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createTestDatabase, POOLER_STATEMENTS, quiet } from '../../test/database.ts';
+import { openTestDatabase, POOLER_STATEMENTS, quiet } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { until } from '../../test/until.ts';
 import { followDatabaseClock } from './clock.ts';
@@ -23,10 +23,9 @@ import { jsonText } from './json-text.ts';
 const ADD = statement('test_add', 'insert into counted (n) values ($1)');
 const SUM = statement('test_sum', 'select coalesce(sum(n), 0)::bigint as total from counted');
 
-const database = await createTestDatabase();
+const database = await openTestDatabase();
 const { db } = database;
 await sql(db, 'create table counted (n bigint not null unique, constraint small check (n < 1e15))');
-after(() => database.close());
 
 async function total(through: Queryable = db): Promise<number | undefined> {
   const [row] = await through.query<{ total: number }>(SUM);
@@ -218,18 +217,13 @@ test('characters that Postgres rejects in JSON are replaced, at any depth', () =
 });
 
 test('the clock agrees with the database, also when the machine clock is hours off', async () => {
-  const database = await createTestDatabase();
-  const { db } = database;
   const stopping = new AbortController();
-  try {
-    for (const offsetSeconds of [0, -7200, 86_400]) {
-      await database.setClock(offsetSeconds);
-      const now = await followDatabaseClock({ db, log: quiet, signal: stopping.signal });
-      const distanceMs = Math.abs(now() - (Date.now() + offsetSeconds * 1000));
-      assert.ok(distanceMs < 1000, `${distanceMs} ms away`);
-    }
-  } finally {
-    stopping.abort();
-    await database.close();
+  after(() => stopping.abort());
+  const { db, setClock } = await openTestDatabase();
+  for (const offsetSeconds of [0, -7200, 86_400]) {
+    await setClock(offsetSeconds);
+    const now = await followDatabaseClock({ db, log: quiet, signal: stopping.signal });
+    const distanceMs = Math.abs(now() - (Date.now() + offsetSeconds * 1000));
+    assert.ok(distanceMs < 1000, `${distanceMs} ms away`);
   }
 });

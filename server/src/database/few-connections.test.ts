@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { createTestDatabase } from '../../test/database.ts';
+import { test } from 'node:test';
+import { openTestDatabase } from '../../test/database.ts';
 import { statement } from './database.ts';
 import { fewConnections } from './few-connections.ts';
 
@@ -10,8 +10,7 @@ const SESSIONS = statement(
    where datname = current_database() and backend_type = 'client backend'`,
 );
 
-const database = await createTestDatabase();
-after(() => database.close());
+const database = await openTestDatabase();
 
 test('work at the same time opens at most the allowed connections, and all of it is done', async () => {
   const few = fewConnections(database.db, 2);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
-import { after, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import pg from 'pg';
 import { mountSmallDisk } from '../../test/crash/small-disk.ts';
-import { createTestDatabase, quiet } from '../../test/database.ts';
+import { openTestDatabase, quiet } from '../../test/database.ts';
 import { makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { hasTasks } from '../tasks/task-listing.ts';
@@ -18,7 +18,6 @@ beforeEach(async () => {
   await sql(db, 'delete from database_marks');
   await sql(db, 'insert into database_marks default values');
 });
-after(() => fixture.close());
 
 async function advance(known?: Mark, trustsPromotion = false): Promise<Mark> {
   const result = await advanceMark(db, known, { trustsPromotion, hasTasks });
@@ -67,9 +66,8 @@ test('a database that is older than a process remembers is in recovery until an 
 
 test('a new database is not in recovery, whatever the data folder remembers of another one', async () => {
   const known = { epoch: crypto.randomUUID(), beat: 1000 };
-  const other = await createTestDatabase();
+  const other = await openTestDatabase();
   assert.ok('mark' in (await advanceMark(other.db, known, { trustsPromotion: false, hasTasks })));
-  await other.close();
   assert.match((await causeOf(known)) ?? '', /older than a worker remembers/, 'this one has tasks');
 });
 

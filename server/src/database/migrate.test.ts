@@ -3,20 +3,18 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { createTestDatabase, quiet } from '../../test/database.ts';
+import { openTestDatabase, quiet } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
-import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { openTestFolder, temporaryFolder } from '../../test/temporary-folder.ts';
 import { until } from '../../test/until.ts';
 import { openDatabase } from './database.ts';
 import { checkSchema, type MigrateOptions, migrate, requirePrivileges } from './migrate.ts';
 import { MIGRATIONS_FOLDER, readMigrations } from './migration/migration-files.ts';
 
 /** An empty database, and a folder of migrations of its own. */
-async function openEmpty(t: TestContext, files: Record<string, string> = {}) {
-  const database = await createTestDatabase();
-  t.after(() => database.close());
-  const temporary = await temporaryFolder();
-  t.after(() => temporary[Symbol.asyncDispose]());
+async function openEmpty(files: Record<string, string> = {}) {
+  const database = await openTestDatabase();
+  const temporary = await openTestFolder();
   const folder = pathToFileURL(`${temporary.path}/`);
   const { db, url } = database;
   await sql(db, 'drop schema public cascade');
@@ -32,9 +30,9 @@ async function openEmpty(t: TestContext, files: Record<string, string> = {}) {
 const HEADER = '-- oldest-program: 0013\n';
 const ALONE = `${HEADER}-- transaction: none\n`;
 
-test('each migration runs once and in order when several processes start at once', async (t) => {
+test('each migration runs once and in order when several processes start at once', async () => {
   const files = ['0001_baseline.sql', '0014_table.sql', '0015_index.sql'];
-  const { db, run } = await openEmpty(t, {
+  const { db, run } = await openEmpty({
     '0001_baseline.sql': await readFile(new URL('0001_baseline.sql', MIGRATIONS_FOLDER), 'utf8'),
     '0014_table.sql': `${HEADER}create table numbers (n int);
       insert into numbers select generate_series(1, 20000);\n`,
@@ -55,8 +53,8 @@ test('each migration runs once and in order when several processes start at once
   assert.deepEqual(await run(), [], 'a database that is up to date does not change');
 });
 
-test('a failed migration is rolled back, and runs again after its cause is removed', async (t) => {
-  const { db, url } = await openEmpty(t);
+test('a failed migration is rolled back, and runs again after its cause is removed', async () => {
+  const { db, url } = await openEmpty();
   await sql(db, 'create table api_keys (in_the_way int)');
   const cause = /migration 0001_baseline\.sql failed: relation "api_keys" already exists/;
   await assert.rejects(migrate(url), cause);
@@ -70,8 +68,8 @@ test('a failed migration is rolled back, and runs again after its cause is remov
   );
 });
 
-test('an invalid index of an interrupted run is built again, and a complete one is not', async (t) => {
-  const { db, run, write, reports } = await openEmpty(t, {
+test('an invalid index of an interrupted run is built again, and a complete one is not', async () => {
+  const { db, run, write, reports } = await openEmpty({
     '0014_table.sql': `${HEADER}create table numbers (n int);\n`,
   });
   await run();
@@ -98,8 +96,8 @@ function indexes(db: Parameters<typeof sql>[0]) {
   );
 }
 
-test('an update with a limit is repeated until it changes no row', async (t) => {
-  const { db, run, reports } = await openEmpty(t, {
+test('an update with a limit is repeated until it changes no row', async () => {
+  const { db, run, reports } = await openEmpty({
     '0014_fill.sql': `${ALONE}update numbers set m = n
       where n in (select n from numbers where m is null limit 4);\n`,
   });
@@ -120,16 +118,16 @@ const WRONG = [
   ['x.sql', HEADER, /the name of a migration/],
 ] as const;
 
-test('a file that does not keep to the rules is refused', async (t) => {
-  const { run, write } = await openEmpty(t);
+test('a file that does not keep to the rules is refused', async () => {
+  const { run, write } = await openEmpty();
   for (const [name, text, words] of WRONG) {
     await write(name, text);
     await assert.rejects(run(), words);
   }
 });
 
-test('a command refuses an older schema and says what to do', async (t) => {
-  const { url, folder, write } = await openEmpty(t);
+test('a command refuses an older schema and says what to do', async () => {
+  const { url, folder, write } = await openEmpty();
   await assert.rejects(
     checkSchema(url),
     /has no tables yet.* "npx --no-install framewright migrate"/,
@@ -153,7 +151,7 @@ function notBlocked<T>(work: Promise<T>): Promise<T> {
 }
 
 test('a migration that gets no lock blocks no readers; it is tried again, or fails with advice', async (t) => {
-  const { db, run, reports } = await openEmpty(t, {
+  const { db, run, reports } = await openEmpty({
     '0014_column.sql': `${HEADER}alter table numbers add column m int;\n`,
   });
   await sql(db, 'create table numbers (n int)');
@@ -180,8 +178,8 @@ test('a migration that gets no lock blocks no readers; it is tried again, or fai
   assert.match(reports[0] ?? '', /waits for a lock \(try 1.*oldest open transaction is pid/);
 });
 
-test('a file that changed after it ran is refused; its line endings may change', async (t) => {
-  const { run, write } = await openEmpty(t, {
+test('a file that changed after it ran is refused; its line endings may change', async () => {
+  const { run, write } = await openEmpty({
     '0014_table.sql': `${HEADER}create table numbers (n int);\n`,
   });
   await run();
@@ -197,8 +195,8 @@ test('a file that changed after it ran is refused; its line endings may change',
   });
 });
 
-test('an older program accepts a newer schema only if its migrations name it', async (t) => {
-  const { db, run } = await openEmpty(t, { '0014_table.sql': HEADER });
+test('an older program accepts a newer schema only if its migrations name it', async () => {
+  const { db, run } = await openEmpty({ '0014_table.sql': HEADER });
   await run();
   const newer = (oldest: string) =>
     sql(
@@ -225,7 +223,7 @@ async function openRole(t: TestContext, db: Parameters<typeof sql>[0], url: stri
 }
 
 test('a role that may only read and write starts, and is told what it may not do', async (t) => {
-  const { db, url } = await openEmpty(t);
+  const { db, url } = await openEmpty();
   await migrate(url);
   const { role, address } = await openRole(t, db, url);
   await assert.rejects(migrate(address.href), { message: /may not use the schema: see docs/ });
@@ -246,8 +244,8 @@ test('a role that may only read and write starts, and is told what it may not do
   });
 });
 
-test('a read-only database is refused in one line', async (t) => {
-  const { db, url } = await openEmpty(t);
+test('a read-only database is refused in one line', async () => {
+  const { db, url } = await openEmpty();
   await migrate(url);
   const name = new URL(url).pathname.slice(1);
   await sql(db, `alter database ${name} set default_transaction_read_only = on`);
@@ -257,7 +255,7 @@ test('a read-only database is refused in one line', async (t) => {
 });
 
 test('a changed password is read again from the password file, without a restart', async (t) => {
-  const { db, url } = await openEmpty(t);
+  const { db, url } = await openEmpty();
   const { role, address } = await openRole(t, db, url);
   await using folder = await temporaryFolder();
   const file = path.join(folder.path, 'pgpass');

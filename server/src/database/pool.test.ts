@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { createTestDatabase, quiet } from '../../test/database.ts';
+import { test } from 'node:test';
+import { openTestDatabase, quiet } from '../../test/database.ts';
 import { openSwallowingProxy } from '../../test/faults/swallowing-proxy.ts';
 import { until } from '../../test/until.ts';
 import { DatabaseUnavailable, isDatabaseUnavailable, openDatabase, statement } from './database.ts';
@@ -9,8 +9,7 @@ import { createCircuitBreaker } from './pool.ts';
 const ONE = statement('test_one', 'select 1 as one');
 const SLEEP = statement('test_sleep', 'select pg_sleep(60)');
 
-const database = await createTestDatabase();
-after(() => database.close());
+const database = await openTestDatabase();
 
 function openShort(url: string) {
   return openDatabase({ url, connections: 4, log: quiet, statementSeconds: 0.2 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { createTestDatabase, quiet } from '../../test/database.ts';
+import { test } from 'node:test';
+import { openTestDatabase, quiet } from '../../test/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { type Database, openDatabase, statement } from './database.ts';
 import { requireSessionSettings } from './server.ts';
@@ -22,9 +22,8 @@ interface SessionRow {
   changed: string[] | null;
 }
 
-const database = await createTestDatabase();
+const database = await openTestDatabase();
 await database.db.query({ name: '', text: 'create table counted (n int check (n < 9))' });
-after(() => database.close());
 
 /** One connection, so that its session shows what the service did to it. */
 async function withOneConnection(

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { after, test } from 'node:test';
-import { createTestDatabase } from '../../test/database.ts';
+import { test } from 'node:test';
+import { openTestDatabase } from '../../test/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import type { Database } from './database.ts';
 import { requireDurableCommits, requireSameServer, requireServer } from './server.ts';
 
-const database = await createTestDatabase();
-after(() => database.close());
+const database = await openTestDatabase();
 
 /** Replaces text in what passes a proxy. Both texts have the same length. */
 interface Rewrite {
@@ -78,12 +77,11 @@ test('a pooler that drops startup parameters is recognised', async () => {
 
 test('the pooler and the direct address must lead to the same database', async () => {
   await throughProxy({}, (url) => requireSameServer(url, database.url));
-  const other = await createTestDatabase();
+  const other = await openTestDatabase();
   await assert.rejects(
     requireSameServer(database.url, other.url),
     /both must lead to the same database of the same server/,
   );
-  await other.close();
 });
 
 test('a server that can not be reached is named by its variable, without the password', async () => {

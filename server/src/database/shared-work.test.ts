@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { createTestDatabase } from '../../test/database.ts';
+import { test } from 'node:test';
+import { openTestDatabase } from '../../test/database.ts';
 import { DatabaseUnavailable, statement, violatedConstraint } from './database.ts';
 import { RetryAlone, sharedWork } from './shared-work.ts';
 
-const database = await createTestDatabase();
+const database = await openTestDatabase();
 const { db } = database;
 await db.query({ name: '', text: 'create table numbers (n int primary key check (n > 0))' });
-after(() => database.close());
 
 const ADD = statement('test_add_all', 'insert into numbers (n) select unnest($1::int[])');
 

@@ -20,16 +20,13 @@ const provider: Provider = scriptedProvider({
   },
 });
 
+after(() => app.close());
 const tested = await openTestApp();
 const app = await createApp({
   ...tested.deps,
   providers: new Map([[provider.name, provider]]),
   wakeUps: { send: (wakeUp) => wakeUps.push(wakeUp) },
   onCallback: (name, result) => counted.push(`${name} ${result}`),
-});
-after(async () => {
-  await app.close();
-  await tested.close();
 });
 
 async function heldAttempt(): Promise<{ path: string }> {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import net, { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { after, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { fastify } from 'fastify';
 import { openTestApp } from '../../test/app.ts';
 import { createLingeringClose, limitBodyTime } from './connections.ts';
@@ -12,7 +12,6 @@ const MEGABYTE = 2 ** 20;
 
 const api = await openTestApp();
 const customer = await api.customer(1000);
-after(() => api.close());
 
 /** Sends everything before it reads anything. @returns all responses of the connection */
 async function sendThenRead(...parts: (string | Buffer)[]): Promise<string> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
 import { text } from 'node:stream/consumers';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { openTestApp, parseResponse } from '../../test/app.ts';
 import { assertError, type ErrorResponse } from '../../test/envelope.ts';
@@ -10,7 +10,6 @@ import { untilBlocked } from '../../test/task-fixtures.ts';
 
 const api = await openTestApp();
 const customer = await api.customer(100_000);
-after(() => api.close());
 
 /** Sends bytes over a socket, and reads the response until the server closes the connection. */
 async function sendRaw(bytes: string): Promise<ErrorResponse> {

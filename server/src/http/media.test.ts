@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { openTestApp } from '../../test/app.ts';
 import { assertError } from '../../test/envelope.ts';
 import { recordingLog } from '../../test/recording-log.ts';
@@ -11,7 +11,6 @@ const BYTES = Buffer.from(Array.from({ length: 1000 }, (_, index) => index % 251
 const DELIVERY_SECONDS = 60;
 
 const api = await openTestApp({ deliverySeconds: DELIVERY_SECONDS });
-after(() => api.close());
 
 const store = async (role?: ObjectRole, isReady = true) =>
   (await storedLink(api, BYTES, role, { isReady })).link;

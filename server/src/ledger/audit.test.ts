@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { createTestDatabase } from '../../test/database.ts';
+import { test } from 'node:test';
+import { openTestDatabase } from '../../test/database.ts';
 import { ledgerProblems } from '../../test/ledger/ledger-problems.ts';
 import { reserve } from '../../test/ledger/reserve.ts';
 import { sql } from '../../test/task-fixtures.ts';
@@ -10,9 +10,8 @@ import { ApiError } from '../kernel/errors.ts';
 import { grant, settle } from './ledger.ts';
 import { bringUpToDate } from './lots.ts';
 
-const database = await createTestDatabase();
+const database = await openTestDatabase();
 const { db } = database;
-after(() => database.close());
 
 const ada = await createAccount(db, 'ada@example.com');
 const grace = await createAccount(db, 'grace@example.com');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { makeCustomer } from '../../test/customer.ts';
-import { createTestDatabase } from '../../test/database.ts';
+import { openTestDatabase } from '../../test/database.ts';
 import { ledgerProblems } from '../../test/ledger/ledger-problems.ts';
 import { reserve } from '../../test/ledger/reserve.ts';
 import { sql } from '../../test/task-fixtures.ts';
@@ -10,13 +10,8 @@ import { ApiError, UsageError } from '../kernel/errors.ts';
 import { adjust, balances, grant, settle } from './ledger.ts';
 import { openTestBalance, refillTestCredits, testBalance } from './test-credits.ts';
 
-const database = await createTestDatabase();
-const { db } = database;
-after(async () => {
-  const problems = await ledgerProblems(db);
-  await database.close();
-  assert.deepEqual(problems, []);
-});
+after(async () => assert.deepEqual(await ledgerProblems(db), []));
+const { db } = await openTestDatabase();
 
 /** A new account, whose balances and references no other test changes. */
 const openAccount = () => customerWith(0);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import { makeCustomer } from '../../test/customer.ts';
-import { createTestDatabase, quiet } from '../../test/database.ts';
+import { openTestDatabase, quiet } from '../../test/database.ts';
 import { ledgerProblems } from '../../test/ledger/ledger-problems.ts';
 import { reserve } from '../../test/ledger/reserve.ts';
 import { sql } from '../../test/task-fixtures.ts';
@@ -12,14 +12,9 @@ import { GRACE_DAYS } from './lot-book.ts';
 import { bringDueUpToDate, bringUpToDate } from './lots.ts';
 import { paidBalances } from './payments.ts';
 
-const database = await createTestDatabase();
-const { db } = database;
-afterEach(() => database.setClock(0));
-after(async () => {
-  const problems = await ledgerProblems(db);
-  await database.close();
-  assert.deepEqual(problems, []);
-});
+after(async () => assert.deepEqual(await ledgerProblems(db), []));
+const { db, setClock } = await openTestDatabase();
+afterEach(() => setClock(0));
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -81,7 +76,7 @@ test('credits that have expired can’t be reserved, even if no sweep has run', 
   const accountId = await openAccount();
   await give(accountId, 100, HOUR);
   await give(accountId, 30);
-  await database.setClock(HOUR + 1);
+  await setClock(HOUR + 1);
   await assert.rejects(reserveNow(accountId, 31), { code: 'insufficient_credits' });
   await reserveNow(accountId, 30);
   assert.deepEqual(await paid(accountId), { available: 0, reserved: 30 });
@@ -92,13 +87,13 @@ test('an expiry stays booked when the clock goes back', async () => {
   const accountId = await openAccount();
   await give(accountId, 100, HOUR);
   const taskId = await reserveNow(accountId, 40);
-  await database.setClock(HOUR + 1);
+  await setClock(HOUR + 1);
   await sweep();
-  await database.setClock(-DAY);
+  await setClock(-DAY);
   await refund(accountId, taskId, 40);
   await sweep();
   assert.deepEqual(await paid(accountId), { available: 40, reserved: 0 });
-  await database.setClock(GRACE_DAYS * DAY + 2 * HOUR);
+  await setClock(GRACE_DAYS * DAY + 2 * HOUR);
   await sweep();
   assert.deepEqual(await paid(accountId), { available: 0, reserved: 0 });
 });
@@ -107,12 +102,12 @@ test('grace is given once: a task that is refunded again and again does not rene
   const accountId = await openAccount();
   await give(accountId, 50, HOUR);
   const first = await reserveNow(accountId, 50);
-  await database.setClock(DAY);
+  await setClock(DAY);
   await refund(accountId, first, 50);
-  await database.setClock((1 + GRACE_DAYS) * DAY - HOUR);
+  await setClock((1 + GRACE_DAYS) * DAY - HOUR);
   const second = await reserveNow(accountId, 50);
   await bringPaidUpToDate(accountId); // the next update is due in a day
-  await database.setClock((1 + GRACE_DAYS) * DAY + HOUR);
+  await setClock((1 + GRACE_DAYS) * DAY + HOUR);
   await refund(accountId, second, 50);
   await assert.rejects(reserveNow(accountId, 1), { code: 'insufficient_credits' });
 });
@@ -126,7 +121,7 @@ test('a repeated grant must name the same expiry, and may come after it', async 
   await assert.rejects(grant(db, { ...given, expiresAt: undefined }), /used with other values/);
   const later = new Date(expiresAt.getTime() + 1);
   await assert.rejects(grant(db, { ...given, expiresAt: later }), /used with other values/);
-  await database.setClock(2 * HOUR);
+  await setClock(2 * HOUR);
   assert.equal(await grant(db, given), false);
 });
 
@@ -142,7 +137,7 @@ test('one balance that can’t be brought up to date does not keep the others wa
   await give(sound, 10, HOUR);
   const change = 'update ledger_lots set available = $2 where name = $1';
   await sql(db, change, [`grant:${reference}`, 11]);
-  await database.setClock(HOUR + 1);
+  await setClock(HOUR + 1);
   await sweep();
   assert.deepEqual(await paid(broken), { available: 10, reserved: 0 });
   assert.deepEqual(await paid(sound), { available: 0, reserved: 0 });
@@ -154,7 +149,7 @@ test('a clawback takes no more than the payment gave, less what expired or was t
   const accountId = await openAccount();
   const payment = await give(accountId, 100, HOUR);
   await spend(accountId, 40);
-  await database.setClock(HOUR + 1);
+  await setClock(HOUR + 1);
   await assert.rejects(takeBack(accountId, payment, 41), /40 of its 100 credits are neither/);
   await takeBack(accountId, payment, 30);
   await assert.rejects(takeBack(accountId, payment, 11), /10 of its 100 credits/);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { createTestDatabase } from '../../test/database.ts';
+import { test } from 'node:test';
+import { openTestDatabase } from '../../test/database.ts';
 import { reserve } from '../../test/ledger/reserve.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
@@ -9,7 +9,7 @@ import { adjust, grant, settle } from './ledger.ts';
 import { type Movement, openStatement } from './statement.ts';
 
 // A payment of 100 credits is taken back when only 30 are left; a later grant repays the debt of 70.
-const database = await createTestDatabase();
+const database = await openTestDatabase();
 const { db } = database;
 const accountId = await createAccount(db, 'ada@example.com');
 const paid = { accountId, kind: 'paid' } as const;
@@ -24,7 +24,6 @@ await clawBack(db, { ...clawback, note: 'chargeback' }, async () => {});
 const expiresAt = new Date(Date.now() + 5_000_000);
 await grant(db, { ...paid, credits: 90, reference: 'invoice-2', expiresAt });
 await database.setClock(0);
-after(() => database.close());
 
 async function read(period: { from?: Date; until?: Date } = {}) {
   const { from, until } = period;

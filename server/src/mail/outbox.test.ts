@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, beforeEach, test } from 'node:test';
-import { createTestDatabase } from '../../test/database.ts';
+import { beforeEach, test } from 'node:test';
+import { openTestDatabase } from '../../test/database.ts';
 import { recordingLog } from '../../test/recording-log.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import type { SendMail } from './mailer.ts';
@@ -13,8 +13,7 @@ let isAccepted: boolean;
 let lines: string[];
 let deps: OutboxDeps;
 
-const database = await createTestDatabase();
-after(() => database.close());
+const database = await openTestDatabase();
 beforeEach(async () => {
   await database.setClock(0);
   await sql(database.db, 'delete from mails');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { longTest } from '../../test/long.ts';
 import {
   insertInBoxes,
@@ -13,12 +13,11 @@ import {
   withCompressedIndex,
   withFlippedBytes,
 } from '../../test/media/media-files.ts';
-import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { openTestFolder } from '../../test/temporary-folder.ts';
 import { openScratchDirectory } from '../kernel/scratch-directory.ts';
 import { createMeasurer, type Measurement, type Measurer } from './measure.ts';
 
-const folder = await temporaryFolder();
-after(() => folder[Symbol.asyncDispose]());
+const folder = await openTestFolder();
 const at = (name: string) => path.join(folder.path, name);
 const scratch = openScratchDirectory(at('scratch'));
 const measurer = createMeasurer({ scratch });

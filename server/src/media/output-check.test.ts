@@ -7,14 +7,13 @@ import { Log } from 'node-av/lib';
 import { longTest } from '../../test/long.ts';
 import { makeVideo, patchBoxes, type TestVideo } from '../../test/media/media-files.ts';
 import { createRandom } from '../../test/random.ts';
-import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { openTestFolder } from '../../test/temporary-folder.ts';
 import { exposeCollector, openScratchDirectory } from '../kernel/scratch-directory.ts';
 import { createMeasurer, type DecodedFrames, type MediaFacts } from './measure.ts';
 import { RefusedMedia } from './measurement.ts';
 import { decodeVideo } from './video/decode-video.ts';
 
-const folder = await temporaryFolder();
-after(() => folder[Symbol.asyncDispose]());
+const folder = await openTestFolder();
 // Files that were refused stay open until they are collected, which would take a minute.
 after(() => exposeCollector()());
 Log.setLevel(AV_LOG_QUIET);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { openTestApp, type TestCustomer } from '../../test/app.ts';
 import { quiet } from '../../test/database.ts';
 import { assertError } from '../../test/envelope.ts';
@@ -29,7 +29,6 @@ beforeEach(async () => {
   await sql(db, `update tasks set updated_at = '-infinity'`);
   customer = await api.customer(CREDITS);
 });
-after(() => api.close());
 
 /** Lets a provider, or moderation, refuse this many tasks of an account. @returns their ids */
 async function refuse(count: number, accountId = customer.accountId): Promise<string[]> {

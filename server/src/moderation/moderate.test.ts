@@ -5,7 +5,7 @@ import { after, beforeEach, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { client, SMALLEST } from '../../test/client.ts';
 import { makeCustomer } from '../../test/customer.ts';
-import { createTestDatabase, quiet } from '../../test/database.ts';
+import { openTestDatabase, quiet } from '../../test/database.ts';
 import { longTest } from '../../test/long.ts';
 import {
   ALLOW,
@@ -46,7 +46,7 @@ import { parseWordList } from './word-list.ts';
 
 const REVIEW_SECONDS = 3600;
 
-const fixture = await openTaskFixture();
+const fixture = await openTaskFixture('audited');
 const { db } = fixture;
 const service = await startModeratingService();
 const { received, says } = service;
@@ -55,7 +55,6 @@ const outbound = createGuardedFetch({ allow: new Set([service.host, dead]) });
 after(async () => {
   await outbound.close();
   await service.close();
-  await fixture.closeAudited();
 });
 beforeEach(async () => {
   received.length = 0;
@@ -294,8 +293,7 @@ for (const onFailure of ['closed', 'open'] as const) {
   longTest(title, async (t) => {
     t.diagnostic(`FRAMEWRIGHT_SEED=${seed}`);
     const random = createRandom(seed);
-    const database = await createTestDatabase();
-    t.after(database.close);
+    const database = await openTestDatabase();
     await using folder = await temporaryFolder();
     await using running = await startServiceProcess({
       DATABASE_URL: database.url,

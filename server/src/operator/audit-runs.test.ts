@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { quiet } from '../../test/database.ts';
 import { openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import type { Database } from '../database/database.ts';
@@ -9,14 +9,13 @@ import { listAudits, startAudit } from './audit-runs.ts';
 const ACTION = { command: 'audit', actor: 'ada@example.com', reason: 'after the restore' };
 
 const fixture = await openTaskFixture();
-after(() => fixture.close());
+const { db } = fixture;
 
 function start() {
-  return startAudit({ db: fixture.db, log: quiet }, ACTION);
+  return startAudit({ db, log: quiet }, ACTION);
 }
 
 test('of audits started at once, only one runs, and its result is kept', async () => {
-  const { db } = fixture;
   const begun = Promise.withResolvers<void>();
   const waiting: Database = {
     ...db,
@@ -37,7 +36,6 @@ test('of audits started at once, only one runs, and its result is kept', async (
 });
 
 test('an audit whose process has died does not keep the next one from running', async () => {
-  const { db } = fixture;
   await sql(
     db,
     `insert into audit_runs (actor, started_at, seen_at)
@@ -51,7 +49,6 @@ test('an audit whose process has died does not keep the next one from running', 
 });
 
 test('an audit that fails says why', async () => {
-  const { db } = fixture;
   const failing = { ...db, snapshot: async () => Promise.reject(new Error('no snapshot')) };
   await (await startAudit({ db: failing, log: quiet }, ACTION)).ended;
   const [run] = await listAudits(db, 1);

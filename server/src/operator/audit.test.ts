@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { makeCustomer } from '../../test/customer.ts';
 import {
   makeTask,
@@ -13,13 +13,6 @@ import { taskMaker } from '../../test/website/own-tasks.ts';
 import type { Database } from '../database/database.ts';
 import type { Storage } from '../storage/storage.ts';
 import { audit } from './audit.ts';
-
-/** A database of its own, since the audit looks at all of it. */
-async function openAudited(t: TestContext): Promise<TaskFixture> {
-  const fixture = await openTaskFixture();
-  t.after(() => fixture.close());
-  return fixture;
-}
 
 /** A task that has ended, of an account of its own. @returns its id */
 async function ended({ db, deps }: TaskFixture, how: 'completed' | 'failed'): Promise<string> {
@@ -180,7 +173,7 @@ const DAMAGES: [title: string, of: string, said: string, damage: string, unlock?
 ];
 
 test('the audit finds each damage, and nothing else', async (t) => {
-  const fixture = await openAudited(t);
+  const fixture = await openTaskFixture();
   const { db } = fixture;
   const { task: live } = await makeTask(fixture);
   const completed = await ended(fixture, 'completed');
@@ -216,8 +209,8 @@ async function problemsAfter(
   return problems;
 }
 
-test('the audit accepts an output that was deleted after its retention', async (t) => {
-  const fixture = await openAudited(t);
+test('the audit accepts an output that was deleted after its retention', async () => {
+  const fixture = await openTaskFixture();
   const id = await ended(fixture, 'completed');
   await fixture.database.setClock(8 * 86_400);
   for (const state of ['deleting', 'deleted']) {
@@ -226,8 +219,8 @@ test('the audit accepts an output that was deleted after its retention', async (
   }
 });
 
-test('the audit finds a task of a test key that was given to a real provider', async (t) => {
-  const fixture = await openAudited(t);
+test('the audit finds a task of a test key that was given to a real provider', async () => {
+  const fixture = await openTaskFixture();
   const id = await ended(fixture, 'completed');
   await sql(fixture.db, `update tasks set surface = 'test' where id = $1`, [id]);
   await sql(fixture.db, `update attempts set provider = 'ark' where task_id = $1`, [id]);
@@ -238,8 +231,8 @@ test('the audit finds a task of a test key that was given to a real provider', a
 
 const SMALL = { balances: 1, chunk: 2, transfers: 3, lots: 1, tasks: 1, orders: 1 };
 
-test('the audit finds nothing while tasks are created and end between its snapshots', async (t) => {
-  const fixture = await openAudited(t);
+test('the audit finds nothing while tasks are created and end between its snapshots', async () => {
+  const fixture = await openTaskFixture();
   const { db } = fixture;
   for (let n = 0; n < 3; n += 1) await makeTask(fixture);
   let [snapshots, changes] = [0, 0];
@@ -256,8 +249,8 @@ test('the audit finds nothing while tasks are created and end between its snapsh
   assert.ok(snapshots > 20, `${snapshots} snapshots`);
 });
 
-test('the audit keeps a thousand problems, counts all and reports each at once', async (t) => {
-  const fixture = await openAudited(t);
+test('the audit keeps a thousand problems, counts all and reports each at once', async () => {
+  const fixture = await openTaskFixture();
   const { db } = fixture;
   const { task } = await makeTask(fixture);
   await sql(

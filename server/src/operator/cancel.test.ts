@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, mock, test } from 'node:test';
+import { mock, test } from 'node:test';
 import { detailsOf } from '../../test/attempt-fixtures.ts';
 import { quiet } from '../../test/database.ts';
 import {
@@ -24,16 +24,16 @@ import { submitTask } from '../worker/submit.ts';
 import { listActions } from './actions.ts';
 import { cancelTask } from './verbs/tasks.ts';
 
-const fixture = await openTaskFixture();
-after(() => fixture.closeAudited());
+const fixture = await openTaskFixture('audited');
+const { db } = fixture;
 
 const ACTION = { command: 'tasks cancel', actor: 'ada', reason: 'ticket 7' };
-const cancel = (taskId: string) => cancelTask(fixture.db, ACTION, taskId, 0);
+const cancel = (taskId: string) => cancelTask(db, ACTION, taskId, 0);
 
 async function expectRefunded(task: Task, code: string) {
-  const { phase, error_code: said } = await readTask(fixture.db, task.id);
+  const { phase, error_code: said } = await readTask(db, task.id);
   assert.deepEqual([phase, said], ['failed', code]);
-  const { paid } = await balances(fixture.db, task.account_id);
+  const { paid } = await balances(db, task.account_id);
   assert.deepEqual(paid, { available: PRICE.credits, reserved: 0 });
 }
 
@@ -53,20 +53,20 @@ function accepting(task: Task) {
 async function makeAccepted(): Promise<Task> {
   const { task } = await makeSubmittingTask(fixture);
   await submitTask(submitDeps(fixture, accepting(task).provider), task);
-  return readTask(fixture.db, task.id);
+  return readTask(db, task.id);
 }
 
 /** Polls the job of a task once. */
 async function poll(task: Task, status: JobStatus) {
   const provider = scriptedProvider({ read: async () => status });
   const deps = { ...submitDeps(fixture, provider), pollMinSeconds: 1, pollMaxSeconds: 1 };
-  await generate(deps, await readTask(fixture.db, task.id));
+  await generate(deps, await readTask(db, task.id));
 }
 
 /** Sends the requested cancels as a worker does, to a provider that may lack that call. */
 function ask(cancel?: () => Promise<CancelOutcome>, name = 'scripted') {
   const provider: Provider = { ...scriptedProvider({}), ...(cancel && { cancel }) };
-  return askForCancels({ db: fixture.db, log: quiet, providers: new Map([[name, provider]]) });
+  return askForCancels({ db, log: quiet, providers: new Map([[name, provider]]) });
 }
 
 /** Asks the provider, then polls the job once. */
@@ -74,7 +74,7 @@ async function askAndPoll(task: Task, answer: CancelOutcome, status: JobStatus) 
   // One call sends ten cancels, and an earlier test may have left some.
   const asked = async () => {
     await ask(async () => answer);
-    return readCancel(fixture.db, task.id);
+    return readCancel(db, task.id);
   };
   await until(asked, (request) => request?.state !== 'requested');
   await poll(task, status);
@@ -86,7 +86,7 @@ test('a task is cancelled once before its submit, with its refund and its reason
     assert.deepEqual(runs.map(({ changed }) => changed).sort(), [false, true]);
     await expectRefunded(task, 'cancelled');
     assert.match(JSON.stringify((await detailsOf(fixture, task.id)).history), /ticket 7/);
-    assert.equal((await listActions(fixture.db, { target: task.id, limit: 9 })).length, 1);
+    assert.equal((await listActions(db, { target: task.id, limit: 9 })).length, 1);
   }
 });
 
@@ -98,7 +98,7 @@ test('a cancel and a submit at the same time: the task is submitted or cancelled
       cancel(task.id),
       submitTask(submitDeps(fixture, provider), task),
     ]);
-    const { phase } = await readTask(fixture.db, task.id);
+    const { phase } = await readTask(db, task.id);
     if (phase === 'failed') {
       assert.equal(submits(), 0);
       assert.ok(submitted.status === 'rejected' && submitted.reason instanceof Superseded);
@@ -116,8 +116,8 @@ test("an owner's cancel waits for a submit at the same time: refunded only if no
     const { task } = await makeSubmittingTask(fixture);
     const { provider, submits } = accepting(task);
     const [cancelled, again, submitted] = await Promise.allSettled([
-      cancelAndWait(fixture.db, task, AbortSignal.timeout(1000)),
-      cancelAndWait(fixture.db, task, AbortSignal.timeout(1000)),
+      cancelAndWait(db, task, AbortSignal.timeout(1000)),
+      cancelAndWait(db, task, AbortSignal.timeout(1000)),
       submitTask(submitDeps(fixture, provider), task),
     ]);
     const outcomes = [cancelled, again].map((one) => {
@@ -130,7 +130,7 @@ test("an owner's cancel waits for a submit at the same time: refunded only if no
       await expectRefunded(task, 'cancelled');
     } else {
       assert.deepEqual([submits(), ...outcomes], [1, 'pending', 'pending']);
-      const { paid } = await balances(fixture.db, task.account_id);
+      const { paid } = await balances(db, task.account_id);
       assert.deepEqual(paid, { available: 0, reserved: PRICE.credits });
     }
   }
@@ -145,7 +145,7 @@ test('a submit under way and a held acceptance can not be cancelled', async () =
     },
   });
   await submitTask(submitDeps(fixture, provider), task);
-  assert.equal((await readTask(fixture.db, task.id)).phase, 'generating');
+  assert.equal((await readTask(db, task.id)).phase, 'generating');
   const { held } = await makeHeldTask(fixture);
   await assert.rejects(cancel(held.id), /is held: .* Use "reconcile" instead/);
   await assert.rejects(cancel('task_none'), /there is no task "task_none"/);
@@ -173,9 +173,9 @@ test("the end of an accepted task records its owner's cancel", async () => {
   const task = await makeAccepted();
   const failed = { kind: 'failed', code: 'provider_failed', message: 'x', billed: null } as const;
   const [own] = await Promise.all([
-    cancelAndWait(fixture.db, task, AbortSignal.timeout(5000)),
+    cancelAndWait(db, task, AbortSignal.timeout(5000)),
     until(
-      () => readCancel(fixture.db, task.id),
+      () => readCancel(db, task.id),
       (request) => request !== undefined,
     ).then(() => askAndPoll(task, { kind: 'accepted' }, failed)),
   ]);
@@ -187,7 +187,7 @@ test('a job that failed before the response to its cancel was recorded counts as
   const task = await makeAccepted();
   await cancel(task.id);
   await poll(task, { kind: 'missing' });
-  assert.equal((await readTask(fixture.db, task.id)).phase, 'held', 'nobody said that it ended');
+  assert.equal((await readTask(db, task.id)).phase, 'held', 'nobody said that it ended');
   const failed = await makeAccepted();
   await cancel(failed.id);
   await poll(failed, { kind: 'failed', code: 'provider_failed', message: 'x', billed: null });
@@ -198,11 +198,11 @@ test('a job that ends before its cancel completes its task; a refusal is shown w
   const won = await makeAccepted();
   await cancel(won.id);
   await askAndPoll(won, { kind: 'accepted' }, { kind: 'succeeded', output: { url: 'x' } });
-  assert.equal((await readTask(fixture.db, won.id)).phase, 'archiving');
+  assert.equal((await readTask(db, won.id)).phase, 'archiving');
   await assert.rejects(cancel(won.id), /its video is finished/);
   const refused = await makeAccepted();
-  const answering = cancelTask(fixture.db, ACTION, refused.id, 10);
-  await until(() => readCancel(fixture.db, refused.id), Boolean);
+  const answering = cancelTask(db, ACTION, refused.id, 10);
+  await until(() => readCancel(db, refused.id), Boolean);
   await ask(async () => ({ kind: 'refused', cause: 'it runs' }));
   await assert.rejects(answering, /goes on: it runs/);
   assert.equal((await cancel(refused.id)).changed, true, 'it may be requested again');
@@ -212,7 +212,7 @@ test('a process leaves cancels at providers that it lacks to other processes', a
   const task = await makeAccepted();
   await cancel(task.id);
   for (const name of ['other', 'scripted']) await ask(async () => ({ kind: 'accepted' }), name);
-  assert.equal((await readCancel(fixture.db, task.id))?.state, 'accepted');
+  assert.equal((await readCancel(db, task.id))?.state, 'accepted');
 });
 
 test('a provider without a cancel refuses, and a failed call is made again', async () => {
@@ -222,7 +222,7 @@ test('a provider without a cancel refuses, and a failed call is made again', asy
   assert.equal((await cancel(task.id)).cancel, 'requested');
   await fixture.database.setClock(40);
   await ask();
-  assert.deepEqual(await readCancel(fixture.db, task.id), {
+  assert.deepEqual(await readCancel(db, task.id), {
     state: 'refused',
     cause: 'scripted has no call that cancels a job',
     requested_by: 'operator',

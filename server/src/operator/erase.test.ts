@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { quiet } from '../../test/database.ts';
 import { makeHeldTask, openTaskFixture, sql, untilBlocked } from '../../test/task-fixtures.ts';
 import { createAccount, disableAccount, enableAccount } from '../accounts/accounts.ts';
@@ -14,23 +14,23 @@ import { listActions } from './actions.ts';
 import { eraseAccount, eraseClosedAccounts } from './erase.ts';
 import { reconcile } from './reconcile.ts';
 
-const fixture = await openTaskFixture();
-after(() => fixture.closeAudited());
+const fixture = await openTaskFixture('audited');
+const { db } = fixture;
 
 const ACTION = { command: 'accounts erase', actor: 'ada', reason: 'ticket 93' };
-const erase = (accountId: string) => eraseAccount(fixture.db, ACTION, accountId);
+const erase = (accountId: string) => eraseAccount(db, ACTION, accountId);
 const SECRET = 'lighthouse-of-ada';
 
 /** Every row of every table that has the text in it. */
 async function rowsWith(text: string): Promise<string[]> {
   const tables = await sql<{ name: string }>(
-    fixture.db,
+    db,
     `select tablename as name from pg_tables where schemaname = 'public'`,
   );
   const found: string[] = [];
   for (const { name } of tables) {
     const query = `select 1 as one from ${name} t where t::text ilike '%' || $1 || '%'`;
-    for (const _ of await sql(fixture.db, query, [text])) found.push(name);
+    for (const _ of await sql(db, query, [text])) found.push(name);
   }
   return found;
 }
@@ -38,7 +38,7 @@ async function rowsWith(text: string): Promise<string[]> {
 /** A failed task with SECRET in each column that may have a text of its client or provider. */
 async function makeFailedTask() {
   const { held, attempt } = await makeHeldTask(fixture);
-  await reconcile(fixture.db, held.id, { kind: 'failed' }, 'gave up');
+  await reconcile(db, held.id, { kind: 'failed' }, 'gave up');
   const texts: [id: string, statements: string[]][] = [
     [
       held.account_id,
@@ -81,54 +81,53 @@ async function makeFailedTask() {
     ],
   ];
   for (const [id, statements] of texts) {
-    for (const text of statements) await sql(fixture.db, text, [id, SECRET]);
+    for (const text of statements) await sql(db, text, [id, SECRET]);
   }
   const output = `insert into stored_objects (id, owner_id, role, state, media_type)
     values ('obj_' || $1, $1, 'output', 'ready', 'video/mp4')`;
-  await sql(fixture.db, output, [held.id]);
+  await sql(db, output, [held.id]);
   return held;
 }
 
 /** Makes a disabled account look as if it had been disabled long ago. */
 async function backdateDisabling(accountId: string): Promise<void> {
   const earlier = `update accounts set disabled_at = disabled_at - interval '1 hour' where id = $1`;
-  await sql(fixture.db, earlier, [accountId]);
+  await sql(db, earlier, [accountId]);
 }
 
 async function disable(accountId: string): Promise<void> {
-  await disableAccount(fixture.db, accountId);
+  await disableAccount(db, accountId);
   await backdateDisabling(accountId);
 }
 
 test('an erased account leaves no text behind; its ledger stays', async () => {
   const task = await makeFailedTask();
   await disable(task.account_id);
-  const books = await balances(fixture.db, task.account_id);
+  const books = await balances(db, task.account_id);
   assert.equal(new Set(await rowsWith(SECRET)).size, 13);
   const runs = await Promise.all([erase(task.account_id), erase(task.account_id)]);
   assert.deepEqual(runs.map(({ changed }) => changed).sort(), [false, true]);
   assert.deepEqual(await rowsWith(SECRET), []);
-  assert.deepEqual(await balances(fixture.db, task.account_id), books);
+  assert.deepEqual(await balances(db, task.account_id), books);
   const [object] = await sql<{ state: string }>(
-    fixture.db,
+    db,
     'select state from stored_objects where owner_id = $1',
     [task.id],
   );
   assert.equal(object?.state, 'deleting');
-  const actions = await listActions(fixture.db, { target: task.account_id, limit: 9 });
+  const actions = await listActions(db, { target: task.account_id, limit: 9 });
   assert.equal(actions.length, 1);
   assert.equal((await erase(task.account_id)).changed, false);
-  await assert.rejects(enableAccount(fixture.db, task.account_id), /was erased/);
-  await createAccount(fixture.db, `${SECRET}@example.com`);
+  await assert.rejects(enableAccount(db, task.account_id), /was erased/);
+  await createAccount(db, `${SECRET}@example.com`);
 });
 
 test('what becomes known of a task after its erasure is kept without texts', async () => {
   const text = 'late-lighthouse';
   const { held, attempt } = await makeHeldTask(fixture);
-  await reconcile(fixture.db, held.id, { kind: 'failed' }, 'gave up');
+  await reconcile(db, held.id, { kind: 'failed' }, 'gave up');
   await disable(held.account_id);
   await erase(held.account_id);
-  const { db } = fixture;
   await recordEvidence(db, attempt.id, 'sender', { kind: 'rejected', message: text });
   await db.transaction(async (tx) => {
     await recordEvidence(tx, attempt.id, 'callback', { job: 'job_late', verified: false });
@@ -143,7 +142,6 @@ test('what becomes known of a task after its erasure is kept without texts', asy
 });
 
 test('a closed account is erased only after its held task, which is refunded, has ended', async () => {
-  const { db } = fixture;
   const close = async () => {
     const { held } = await makeHeldTask(fixture);
     await db.transaction((tx) => closeAccount(tx, held.account_id));
@@ -175,7 +173,6 @@ test('a closed account is erased only after its held task, which is refunded, ha
 });
 
 test('an erasure that has begun is not undone by a sign-in', async () => {
-  const { db } = fixture;
   const { held } = await makeHeldTask(fixture);
   await reconcile(db, held.id, { kind: 'failed' }, 'gave up');
   await db.transaction((tx) => closeAccount(tx, held.account_id));
@@ -193,27 +190,27 @@ test('an erasure that has begun is not undone by a sign-in', async () => {
 
 test('a task whose prompt is the word that replaces prompts is erased, too', async () => {
   const { held } = await makeHeldTask(fixture);
-  await reconcile(fixture.db, held.id, { kind: 'failed' }, 'gave up');
+  await reconcile(db, held.id, { kind: 'failed' }, 'gave up');
   const url = 'https://media.test/face-of-ada.png';
   const texts = `update tasks
     set request = request || jsonb_build_object('prompt', 'erased', 'image_url', $2::text)
     where id = $1`;
-  await sql(fixture.db, texts, [held.id, url]);
+  await sql(db, texts, [held.id, url]);
   await disable(held.account_id);
   assert.equal((await erase(held.account_id)).erased_tasks, 1);
   assert.deepEqual(await rowsWith(url), []);
 });
 
 test('an erasure and an order that is inserted meanwhile don’t deadlock', async () => {
-  const accountId = await createAccount(fixture.db, 'grace@example.com');
+  const accountId = await createAccount(db, 'grace@example.com');
   await disable(accountId);
-  await sql(fixture.db, 'insert into billing_accounts (account_id) values ($1)', [accountId]);
+  await sql(db, 'insert into billing_accounts (account_id) values ($1)', [accountId]);
   let erased: Promise<{ changed: boolean }> | undefined;
-  await fixture.db.transaction(async (tx) => {
+  await db.transaction(async (tx) => {
     const lock = 'select from billing_accounts where account_id = $1 for update';
     await sql(tx, lock, [accountId]); // as an automatic purchase does
     erased = erase(accountId);
-    await untilBlocked(fixture.db);
+    await untilBlocked(db);
     await sql(tx, 'select from accounts where id = $1 for key share', [accountId]);
   });
   assert.equal((await erased)?.changed, true);
@@ -222,12 +219,12 @@ test('an erasure and an order that is inserted meanwhile don’t deadlock', asyn
 test('an account that is not disabled, or has live tasks, is not erased', async () => {
   const { held } = await makeHeldTask(fixture);
   await assert.rejects(erase(held.account_id), /is not disabled: disable it/);
-  await disableAccount(fixture.db, held.account_id);
+  await disableAccount(db, held.account_id);
   await assert.rejects(erase(held.account_id), /less than a minute ago: try again in a minute/);
   await disable(held.account_id);
   await assert.rejects(erase(held.account_id), /has 1 live tasks: wait/);
   const [row] = await sql<{ prompt: string }>(
-    fixture.db,
+    db,
     `select request->>'prompt' as prompt from tasks where id = $1`,
     [held.id],
   );

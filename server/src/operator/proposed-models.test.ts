@@ -2,23 +2,19 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, test } from 'node:test';
 import { startSimulator } from '../../../simulators/kit/process.ts';
-import { createTestDatabase } from '../../test/database.ts';
+import { openTestDatabase } from '../../test/database.ts';
 import { startCannedHost } from '../../test/providers/canned-host.ts';
-import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { openTestFolder } from '../../test/temporary-folder.ts';
 import { BUILT_IN } from '../catalog/catalog.ts';
 import type { VendorModel } from '../catalog/proposed-model.ts';
 import { parseCommandLine } from '../cli/command-line.ts';
 import { readVendorModels } from '../config/command-config.ts';
 import { proposeModels } from './proposed-models.ts';
 
-const { db, close } = await createTestDatabase();
-after(close);
-const folder = await temporaryFolder();
+const { db } = await openTestDatabase();
+const folder = await openTestFolder();
 const simulator = await startSimulator('openrouter', folder.path);
-after(async () => {
-  await simulator.kill();
-  await folder[Symbol.asyncDispose]();
-});
+after(() => simulator.kill());
 
 const ENV = { OPENROUTER_BASE_URL: `${simulator.url}/api/v1` };
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { after, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { quiet } from '../../test/database.ts';
 import { assertError } from '../../test/envelope.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
@@ -22,7 +22,6 @@ const { db } = website.database;
 const make = taskMaker(website.deps);
 /** Signs in each time, since the tests set the clock on by months. */
 const asOperator = () => website.signIn({ isOperator: true });
-after(() => website.close());
 
 let owner: TestVisitor;
 let taskId = '';

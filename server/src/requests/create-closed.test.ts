@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { openTestApp, type TestCustomer } from '../../test/app.ts';
 import { quiet } from '../../test/database.ts';
 import { assertError } from '../../test/envelope.ts';
@@ -22,7 +22,6 @@ beforeEach(async () => {
   await sql(db, 'delete from pauses');
   customer = await api.customer(CREDITS);
 });
-after(() => api.close());
 
 /** The provider announces that it takes no jobs for this long. */
 async function close(provider: string, retryAfterSeconds: number): Promise<void> {

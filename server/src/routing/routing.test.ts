@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { createTestDatabase, quiet } from '../../test/database.ts';
+import { test } from 'node:test';
+import { openTestDatabase, quiet } from '../../test/database.ts';
 import { recordingLog } from '../../test/recording-log.ts';
 import { requestOf } from '../../test/requests.ts';
 import { scriptedProvider, sql } from '../../test/task-fixtures.ts';
@@ -10,9 +10,8 @@ import { createRouting } from './routing.ts';
 import { deleteRoute, type StoredRoute, saveRoute } from './stored-routes.ts';
 import { saveTerms } from './terms.ts';
 
-const database = await createTestDatabase();
+const database = await openTestDatabase();
 const { db } = database;
-after(() => database.close());
 
 const REQUEST = requestOf({ prompt: 'a lighthouse at dawn', model: 'video-2.0' });
 

@@ -51,7 +51,6 @@ const pages = await openPages(shares);
 const url = await pages.listen({ host: '127.0.0.1', port: 0 });
 after(async () => {
   await pages.close();
-  await website.close();
   await files[Symbol.asyncDispose]();
 });
 

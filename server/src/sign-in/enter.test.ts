@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { createTestDatabase } from '../../test/database.ts';
+import { test } from 'node:test';
+import { openTestDatabase } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
 import { countRequest } from '../accounts/rate-window.ts';
@@ -11,8 +11,7 @@ import { mailboxOf } from './email-address.ts';
 import { accountForSignIn } from './enter.ts';
 import { storeStart } from './issuers/issuer.ts';
 
-const database = await createTestDatabase();
-after(() => database.close());
+const database = await openTestDatabase();
 
 const enterOnce = async (email: string) => {
   const entered = await database.db.transaction((tx) => accountForSignIn(tx, email, 250));

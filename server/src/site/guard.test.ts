@@ -15,14 +15,12 @@ import { guard } from './guard.ts';
 const ME = '/console/api/me';
 
 const website = await openTestWebsite();
+const { db, setClock } = website.database;
 const visitor = await website.signIn({ credits: 40 });
-after(() => website.close());
 
 test('an address of ADMIN_EMAILS is an operator, whatever its case', async () => {
   const operator = await website.signIn({ isOperator: true });
-  await sql(website.database.db, 'update accounts set email = upper(email) where id = $1', [
-    operator.accountId,
-  ]);
+  await sql(db, 'update accounts set email = upper(email) where id = $1', [operator.accountId]);
   assert.equal((await operator.get(ME)).body.is_operator, true);
 });
 
@@ -31,7 +29,6 @@ test('the public API does not know the cookie', async () => {
 });
 
 test('a session ends when unused for two weeks, with its account, and after 90 days', async () => {
-  const { db, setClock } = website.database;
   const ends = async (visitor: TestVisitor) => assertError(await visitor.get(ME), 'unauthorized');
   const idle = await website.signIn();
   await sql(
@@ -65,7 +62,7 @@ test('requests count for the address that a trusted proxy names', async () => {
     await send(trusts, 'invented, 198.51.100.8');
   }
   const rows = await sql<{ subject: string }>(
-    website.database.db,
+    db,
     `select subject from request_windows where subject like 'ip:%' order by subject`,
   );
   const keys = rows.map(({ subject }) => subject);
@@ -77,7 +74,6 @@ test('requests count for the address that a trusted proxy names', async () => {
 
 /** The guard of another process before two routes, and the statements that it sends. */
 async function openCounted() {
-  const { db } = website.database;
   const sent: string[] = [];
   const running = { now: 0, most: 0 };
   const query: Database['query'] = async (...given) => {

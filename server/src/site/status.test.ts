@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { sql } from '../../test/task-fixtures.ts';
 import { openTestWebsite } from '../../test/website/website.ts';
 import type { GenerationRequest } from '../catalog/request.ts';
@@ -15,7 +15,6 @@ const website = await openTestWebsite({
   },
 });
 const { db } = website.database;
-after(() => website.close());
 
 async function status() {
   const { status: code, body } = await website.stranger.get('/status.json');

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import { longTest } from '../../test/long.ts';
 import { makeVideo, type TestVideo } from '../../test/media/media-files.ts';
 import { createRandom, type Random } from '../../test/random.ts';
 import { sql } from '../../test/task-fixtures.ts';
-import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { openTestFolder } from '../../test/temporary-folder.ts';
 import { openTestWebsite } from '../../test/website/website.ts';
 import { openScratchDirectory } from '../kernel/scratch-directory.ts';
 import { createMeasurer } from '../media/measure.ts';
@@ -17,12 +17,8 @@ import { registerObjects } from '../storage/objects.ts';
 
 const website = await openTestWebsite();
 const { db } = website.database;
-const folder = await temporaryFolder();
+const folder = await openTestFolder();
 const measurer = createMeasurer({ scratch: openScratchDirectory(path.join(folder.path, 's')) });
-after(async () => {
-  await website.close();
-  await folder[Symbol.asyncDispose]();
-});
 const at = (name: string) => path.join(folder.path, name);
 
 test('a digest shows whether and when an output was stored, and nothing else', async () => {

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import fc from 'fast-check';
-import { createTestDatabase } from '../../test/database.ts';
+import { openTestDatabase } from '../../test/database.ts';
 import { type Links, openLinks, rotateSecrets } from './links.ts';
 import type { Storage } from './storage.ts';
 
 const NOW_SECONDS = 1_900_000_000;
 
-const database = await createTestDatabase();
-after(() => database.close());
+const database = await openTestDatabase();
 
 function open(deliverySeconds = 3600) {
   return openLinks({ db: database.db, publicUrl: () => 'https://video.test', deliverySeconds });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import {
   claim,
@@ -16,7 +16,6 @@ import { LEASE_SECONDS, moveNow, postpone, Superseded } from './transitions.ts';
 
 const fixture = await openTaskFixture();
 const { db } = fixture;
-after(() => fixture.close());
 beforeEach(() => freezeClock(db, 0));
 
 test('a lease is renewed only by the worker that still has it', async () => {

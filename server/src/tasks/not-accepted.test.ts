@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import {
   bindingFor,
@@ -19,9 +19,8 @@ const SUBMIT_RETRY_SECONDS = 600;
 /** The wait of a create, as in openTaskFixture. */
 const WAIT_SECONDS = 20;
 
-const fixture = await openTaskFixture();
+const fixture = await openTaskFixture('audited');
 const { db } = fixture;
-after(() => fixture.closeAudited());
 
 function recordNotAccepted(task: Task): Promise<StepResult> {
   const options = { submitRetrySeconds: SUBMIT_RETRY_SECONDS, cause: { provider: 'busy' } };

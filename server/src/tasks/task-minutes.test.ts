@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import { makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import { openOverview } from '../operator/overview.ts';
 import { readTaskMinutes } from './task-minutes.ts';
 
 const fixture = await openTaskFixture();
-after(() => fixture.close());
+const { db } = fixture;
 
 /** A task, in minutes before now. */
 interface Past {
@@ -19,7 +19,7 @@ interface Past {
 async function make({ created, phase, ended, surface = 'api' }: Past): Promise<void> {
   const { task } = await makeTask(fixture);
   await sql(
-    fixture.db,
+    db,
     `update tasks set phase = $2::text, surface = $5::text,
        provider = case $5 when 'test' then 'scripted' else provider end,
        created_at = clock_now() - $3 * interval '1 minute',
@@ -40,8 +40,8 @@ test('the tasks of all processes are counted by minute, for two hours, and read 
     { created: 20, phase: 'generating' },
     { created: 20, phase: 'failed', ended: 19, surface: 'test' },
   ];
-  await freezeClock(fixture.db, 0);
-  const overview = openOverview(fixture.db);
+  await freezeClock(db, 0);
+  const overview = openOverview(db);
   for (const one of past) await make(one);
   const minutes = await overview.minutes();
   assert.equal(minutes.length, 121);
@@ -57,7 +57,7 @@ test('the tasks of all processes are counted by minute, for two hours, and read 
   );
   await make({ created: 1, phase: 'generating' });
   assert.equal(await overview.minutes(), minutes);
-  assert.equal((await readTaskMinutes(fixture.db)).at(-1)?.live, 2);
+  assert.equal((await readTaskMinutes(db)).at(-1)?.live, 2);
 });
 
 type Pair = [number | null, number | null];

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { makeTask, openTaskFixture, PRICE, sql } from '../../test/task-fixtures.ts';
 import { newId } from '../kernel/ids.ts';
 import { balances } from '../ledger/ledger.ts';
@@ -48,7 +48,6 @@ const { credits } = PRICE;
 
 const fixture = await openTaskFixture();
 const { db } = fixture;
-after(() => fixture.close());
 
 /** The changes that the database's checks require for a phase. */
 function changesFor(to: Phase): Changes {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { quiet } from '../../test/database.ts';
 import { makeSubmittingTask, makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import { type Database, openDatabase } from '../database/database.ts';
@@ -12,7 +12,6 @@ import { awaitResponse, createWaiting, hasEnded } from './waiting.ts';
 const fixture = await openTaskFixture();
 const { db } = fixture;
 const waiting = createWaiting({ db, log: quiet });
-after(() => fixture.close());
 
 function setPhase(taskId: string, phase: string): Promise<unknown[]> {
   const cause = phase === 'held' ? 'acceptance' : null;

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, type TestContext, test } from 'node:test';
-import { createTestDatabase, quiet } from '../../test/database.ts';
+import { type TestContext, test } from 'node:test';
+import { openTestDatabase, quiet } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { until } from '../../test/until.ts';
 import { openDatabase } from '../database/database.ts';
 import { openWakeUps, WAKE_UPS, type WakeUp } from './wake-ups.ts';
 
-const database = await createTestDatabase();
-after(() => database.close());
+const database = await openTestDatabase();
 
 /** A process that listens: what it has received since it began, and how it sends wake-ups. */
 async function openListener(t: TestContext, db = database.db) {

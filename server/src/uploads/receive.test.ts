@@ -11,10 +11,9 @@ import { diskStorage } from '../storage/disk.ts';
 import { openFreeSpace } from '../storage/free-space.ts';
 import { receiveUpload } from './receive.ts';
 
-test('an upload that fails after it was stored takes no room in the quota', async (t) => {
+test('an upload that fails after it was stored takes no room in the quota', async () => {
   await using folder = await temporaryFolder();
-  const { db, close } = await openTaskFixture();
-  t.after(close);
+  const { db } = await openTaskFixture();
   const failing: Database = {
     ...db,
     query: (text, values) =>

@@ -28,7 +28,7 @@ import { createThrottle } from './throttle.ts';
 /** How the receiver responds. */
 let respond: (response: ServerResponse) => void;
 
-const fixture = await openTaskFixture();
+const fixture = await openTaskFixture('audited');
 const { db } = fixture;
 const receiver = await startWebhookReceiver((response) => respond(response));
 const { received } = receiver;
@@ -46,7 +46,6 @@ const deps = {
 after(async () => {
   await outbound.close();
   await receiver.close();
-  await fixture.closeAudited();
 });
 beforeEach(async () => {
   received.length = 0;

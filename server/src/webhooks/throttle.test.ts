@@ -18,7 +18,7 @@ const ALL = { sound: 32, slow: 32, failing: 16 };
 /** Requests to `/slow` that have no response yet. */
 const hanging: ServerResponse[] = [];
 let quick = 0;
-const fixture = await openTaskFixture();
+const fixture = await openTaskFixture('audited');
 const { db } = fixture;
 const receiver = await startWebhookReceiver((response) => {
   if (response.req.url === '/slow') hanging.push(response);
@@ -27,10 +27,7 @@ const receiver = await startWebhookReceiver((response) => {
     response.writeHead(204).end();
   }
 });
-after(async () => {
-  await receiver.close();
-  await fixture.closeAudited();
-});
+after(() => receiver.close());
 
 /** Endpoints of a new account, each with one event. */
 async function customerWith(count: number, path: 'slow' | 'quick'): Promise<string[]> {

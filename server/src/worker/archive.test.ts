@@ -26,7 +26,7 @@ import type { CredentialsDeps } from './add-credentials.ts';
 import { archive } from './archive.ts';
 import { recheck } from './generate.ts';
 
-const { db, archiveDeps, makeArchivingTask } = await openArchiveFixture();
+const { db, archiveDeps, makeArchivingTask } = await openArchiveFixture('audited');
 
 /** A storage in which each `put` writes only once `count` have begun, and `then` has ended. */
 function storingTogether(storage: Storage, count: number, then: () => Promise<void>): Storage {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import { makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import { release } from '../tasks/lease.ts';
@@ -9,7 +9,6 @@ import { claimDue, poolOf, WORKER_POOLS, type WorkerPool } from './claim.ts';
 
 const fixture = await openTaskFixture();
 const { db } = fixture;
-after(() => fixture.close());
 const postponeAll = () =>
   sql(db, `update tasks set due_at = clock_now() + interval '1 year' where due_at is not null`);
 beforeEach(async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { quiet } from '../../test/database.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import {
@@ -21,7 +21,6 @@ const HOUR = 3600;
 
 const fixture = await openTaskFixture();
 const { db } = fixture;
-after(() => fixture.close());
 
 const repair = () => repairClockJump({ db, log: quiet, forgetFuture: forgetFutureRequests });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import {
   claimTask,
@@ -23,9 +23,8 @@ const SUBMIT_RETRY_SECONDS = 600;
 const OUTAGE: Entry = { kind: 'refused', by: 'outage', seconds: 20 };
 const PAUSE: Entry = { kind: 'refused', by: 'operator', seconds: 30 };
 
-const fixture = await openTaskFixture();
+const fixture = await openTaskFixture('audited');
 const { db } = fixture;
-after(() => fixture.closeAudited());
 
 /** Runs the submit step; nothing may be sent or uploaded. */
 function submitWhile(entry: Entry, task: Task): Promise<StepResult> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { detailsOf } from '../../test/attempt-fixtures.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import {
@@ -27,9 +27,8 @@ const RECONCILE_SECONDS = 45;
 /** The scripted provider's own limit, and the grace after it. */
 const LIMIT_SECONDS = 3600 + 60;
 
-const fixture = await openTaskFixture();
+const fixture = await openTaskFixture('audited');
 const { db } = fixture;
-after(() => fixture.closeAudited());
 
 /** @param read the status of each job, or what a read does */
 function depsThatRead(read: JobStatus | Provider['read']): GenerateDeps {

@@ -49,30 +49,27 @@ test('the limit of an account grows with the slots of all workers', () => {
 
 test('a warning names each provider of live tasks that no running worker has, and what to set', async () => {
   const fixture = await openTaskFixture();
-  try {
-    for (const providerName of ['fal', 'fal', 'replicate', 'local']) {
-      await makeTask(fixture, { providerName });
-    }
-    const other = { id: 'other', providers: ['local', 'replicate'], ingestSlots: 8 };
-    const fleet = await reportAlive(fixture.db, other);
-    assert.deepEqual(fleet, { ingestSlots: 8, unservedProviders: ['fal'] });
-    const [ofFal, ...rest] = await unservedTasks(fixture.db, []);
-    assert.deepEqual([ofFal?.provider, ofFal?.tasks, rest], ['fal', 2, []]);
-    const { log, lines } = recordingLog();
-    const configured = new Map([['local', {}]]);
-    await checkUnserved(configured, { db: fixture.db, log });
-    const [line] = lines.map((text) => JSON.parse(text));
-    assert.equal(lines.length, 1);
-    assert.deepEqual([line.provider, line.tasks], ['fal', 2]);
-    assert.match(line.msg, /set FAL_API_KEY/);
-    const { task } = await makeTask(fixture, { providerName: 'fal-2' });
-    await assert.rejects(checkUnserved(configured, { db: fixture.db, log }), (error: Error) => {
-      return isOneLineAbout('fal-2 has 1 live tasks')(error) && error.message.includes(task.id);
-    });
-    await reportGone(fixture.db, 'other');
-    const unserved = (await unservedTasks(fixture.db, [])).map(({ provider }) => provider);
-    assert.deepEqual(unserved, ['fal', 'fal-2', 'local', 'replicate']);
-  } finally {
-    await fixture.close();
+  const { db } = fixture;
+  for (const providerName of ['fal', 'fal', 'replicate', 'local']) {
+    await makeTask(fixture, { providerName });
   }
+  const other = { id: 'other', providers: ['local', 'replicate'], ingestSlots: 8 };
+  const fleet = await reportAlive(db, other);
+  assert.deepEqual(fleet, { ingestSlots: 8, unservedProviders: ['fal'] });
+  const [ofFal, ...rest] = await unservedTasks(db, []);
+  assert.deepEqual([ofFal?.provider, ofFal?.tasks, rest], ['fal', 2, []]);
+  const { log, lines } = recordingLog();
+  const configured = new Map([['local', {}]]);
+  await checkUnserved(configured, { db, log });
+  const [line] = lines.map((text) => JSON.parse(text));
+  assert.equal(lines.length, 1);
+  assert.deepEqual([line.provider, line.tasks], ['fal', 2]);
+  assert.match(line.msg, /set FAL_API_KEY/);
+  const { task } = await makeTask(fixture, { providerName: 'fal-2' });
+  await assert.rejects(checkUnserved(configured, { db, log }), (error: Error) => {
+    return isOneLineAbout('fal-2 has 1 live tasks')(error) && error.message.includes(task.id);
+  });
+  await reportGone(db, 'other');
+  const unserved = (await unservedTasks(db, [])).map(({ provider }) => provider);
+  assert.deepEqual(unserved, ['fal', 'fal-2', 'local', 'replicate']);
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { quiet } from '../../test/database.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import {
@@ -20,9 +20,8 @@ import { readTask, type Task } from '../tasks/task.ts';
 import type { StepResult } from '../tasks/transitions.ts';
 import { type SubmitStepDeps, submitTask } from './submit.ts';
 
-const fixture = await openTaskFixture();
+const fixture = await openTaskFixture('audited');
 const { db } = fixture;
-after(() => fixture.closeAudited());
 
 const NOT_SENT: SubmitOutcome = { kind: 'not_sent', cause: 'connection refused' };
 const BUSY: SubmitOutcome = { kind: 'rejected', fault: 'busy', cause: 'queue full' };

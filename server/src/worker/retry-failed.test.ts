@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { callBack, detailsOf, report } from '../../test/attempt-fixtures.ts';
 import {
   makeSubmittingTask,
@@ -17,9 +17,8 @@ import { readTask, type Task } from '../tasks/task.ts';
 import { type GenerateDeps, generate } from './generate.ts';
 import { submitTask } from './submit.ts';
 
-const fixture = await openTaskFixture();
+const fixture = await openTaskFixture('audited');
 const { db } = fixture;
-after(() => fixture.closeAudited());
 
 type Failure = Extract<JobStatus, { kind: 'failed' }>;
 

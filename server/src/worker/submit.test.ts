@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { quiet } from '../../test/database.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import {
@@ -29,9 +29,8 @@ import { type SubmitStepDeps, submitTask } from './submit.ts';
 /** A submit's first byte is sent within 5 seconds of the attempt's record, or not at all. */
 const SEND_SECONDS = 5;
 
-const fixture = await openTaskFixture();
+const fixture = await openTaskFixture('audited');
 const { db } = fixture;
-after(() => fixture.closeAudited());
 
 function depsWith(provider: Provider, monotonic = () => performance.now()): SubmitStepDeps {
   return { ...submitDeps(fixture, provider), monotonic, wallClock: monotonic };

@@ -9,13 +9,7 @@ import { moveNow, postpone, type StepResult, Superseded } from '../tasks/transit
 import type { Steps } from './steps.ts';
 import { createWorker, type Worker } from './worker.ts';
 
-async function openFixture(t: TestContext): Promise<TaskFixture> {
-  const fixture = await openTaskFixture();
-  t.after(() => fixture.close());
-  return fixture;
-}
-
-/** A started worker with the steps of a test; it is stopped before the fixture is closed. */
+/** A started worker with the steps of a test, after which it is stopped. */
 async function startWorker(
   t: TestContext,
   fixture: TaskFixture,
@@ -66,7 +60,7 @@ async function checkLeases(
   provider: Pick<HostedProvider, 'nearReads'>,
   pollLease: number,
 ): Promise<void> {
-  const fixture = await openFixture(t);
+  const fixture = await openTaskFixture();
   const seen: Array<[Phase, number]> = [];
   const run = (task: Task) => {
     seen.push([task.phase, task.lease]);
@@ -84,7 +78,7 @@ async function checkLeases(
 }
 
 test('the sweep finds tasks without a wake-up, also those that a dead worker had leased', async (t) => {
-  const fixture = await openFixture(t);
+  const fixture = await openTaskFixture();
   const { task } = await makeTask(fixture);
   const lease = `update tasks set lease = 7, leased_until = clock_now() - interval '1 second'`;
   await sql(fixture.db, lease);
@@ -95,7 +89,7 @@ test('the sweep finds tasks without a wake-up, also those that a dead worker had
 });
 
 test('handleFailure is called for a step that fails, not for one that was superseded', async (t) => {
-  const fixture = await openFixture(t);
+  const fixture = await openTaskFixture();
   const internalFailures: string[] = [];
   const [broken, taken] = [await makeTask(fixture), await makeTask(fixture)];
   const tried = new Set<string>();
@@ -118,7 +112,7 @@ test('handleFailure is called for a step that fails, not for one that was supers
 });
 
 test('a worker that stops finishes the step under way, starts no other step and releases the lease', async (t) => {
-  const fixture = await openFixture(t);
+  const fixture = await openTaskFixture();
   const entered = Promise.withResolvers<void>();
   const goAhead = Promise.withResolvers<void>();
   const seen: Phase[] = [];
@@ -145,7 +139,7 @@ test('a worker that stops finishes the step under way, starts no other step and 
 });
 
 test('a worker that stops waits at most the given seconds for a step that does not end', async (t) => {
-  const fixture = await openFixture(t);
+  const fixture = await openTaskFixture();
   const entered = Promise.withResolvers<void>();
   const never = Promise.withResolvers<StepResult>();
   const worker = await startWorker(t, fixture, {
@@ -162,7 +156,7 @@ test('a worker that stops waits at most the given seconds for a step that does n
 });
 
 test('the lease of a long step is renewed, so no other worker leases the task', async (t) => {
-  const fixture = await openFixture(t);
+  const fixture = await openTaskFixture();
   const goAhead = Promise.withResolvers<void>();
   let steps = 0;
   const run = async (task: Task) => {
@@ -184,7 +178,7 @@ test('the lease of a long step is renewed, so no other worker leases the task', 
 });
 
 test('a worker reports its providers while it runs', async (t) => {
-  const fixture = await openFixture(t);
+  const fixture = await openTaskFixture();
   const worker = await startWorker(t, fixture, {});
   const reported = () => sql(fixture.db, 'select providers, ingest_places from workers');
   const [row] = await until(reported, (rows) => rows.length === 1);
@@ -194,7 +188,7 @@ test('a worker reports its providers while it runs', async (t) => {
 });
 
 test('only as many polls are claimed as there are near turns at the provider', async (t) => {
-  const fixture = await openFixture(t);
+  const fixture = await openTaskFixture();
   for (let i = 0; i < 5; i += 1) await makeTask(fixture);
   await sql(fixture.db, `update tasks set phase = 'generating'`);
   let polls = 0;

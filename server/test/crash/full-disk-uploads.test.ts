@@ -34,7 +34,6 @@ const website = await openTestWebsite(async (db) => {
   return { space, storage, uploads: openUploads({ db, storage, scratch, measurer, space }) };
 });
 after(async () => {
-  await website.close();
   await disk[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { namedStatements } from '../../src/database/database.ts';
 import { renew } from '../../src/tasks/lease.ts';
 import { openTestApp } from '../app.ts';
@@ -29,7 +29,6 @@ const SOURCE = new URL('../../src/', import.meta.url);
 const app = await openTestApp(); // adds the statements that routes make
 await importStatements();
 await fillDatabase(app.database.db, { ended: 6_000, live: 1_000 });
-after(() => app.close());
 
 /** Imports every module that names a statement. */
 async function importStatements(): Promise<void> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { ApiError, UsageError } from '../../src/kernel/errors.ts';
 import { clawBack } from '../../src/ledger/debts.ts';
 import { adjust, balances, grant, settle } from '../../src/ledger/ledger.ts';
@@ -7,7 +7,7 @@ import { GRACE_DAYS } from '../../src/ledger/lot-book.ts';
 import { bringUpToDate } from '../../src/ledger/lots.ts';
 import type { CreditKind } from '../../src/ledger/transfer.ts';
 import { makeCustomer } from '../customer.ts';
-import { createTestDatabase } from '../database.ts';
+import { openTestDatabase } from '../database.ts';
 import type { Random } from '../random.ts';
 import { sql } from '../task-fixtures.ts';
 import { ledgerProblems } from './ledger-problems.ts';
@@ -15,9 +15,8 @@ import { LotModel } from './lot-model.ts';
 import { reserve } from './reserve.ts';
 import { runRounds } from './rounds.ts';
 
-const database = await createTestDatabase();
+const database = await openTestDatabase();
 const { db } = database;
-after(() => database.close());
 
 const START = Date.UTC(2030, 0, 1);
 const DAY = 24 * 3600 * 1000;

@@ -8,7 +8,7 @@ import { bringDueUpToDate, bringUpToDate } from '../../src/ledger/lots.ts';
 import { lockBalances } from '../../src/ledger/reserve.ts';
 import type { CreditKind, TaskCredits } from '../../src/ledger/transfer.ts';
 import { makeCustomer } from '../customer.ts';
-import { createTestDatabase, quiet } from '../database.ts';
+import { openTestDatabase, quiet } from '../database.ts';
 import type { Random } from '../random.ts';
 import { sql } from '../task-fixtures.ts';
 import { ledgerProblems } from './ledger-problems.ts';
@@ -19,13 +19,10 @@ import { splitProblems } from './split-problems.ts';
 const CLIENTS = 8;
 const CALLS = 25;
 
-const database = await createTestDatabase();
+after(() => Promise.all(clients.map((client) => client.close())));
+const database = await openTestDatabase();
 const { db } = database;
 const clients = openClients(database.url, CLIENTS);
-after(async () => {
-  await Promise.all(clients.map((client) => client.close()));
-  await database.close();
-});
 
 async function give(accountId: string, kind: CreditKind, credits: number, seconds = 0) {
   const reference = crypto.randomUUID();

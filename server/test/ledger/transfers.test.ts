@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Database } from '../../src/database/database.ts';
 import { makeCustomer } from '../customer.ts';
-import { createTestDatabase } from '../database.ts';
+import { openTestDatabase } from '../database.ts';
 import type { Random } from '../random.ts';
 import {
   createHistory,
@@ -18,12 +18,9 @@ import { openClients, runRounds } from './rounds.ts';
 const CLIENTS = 8;
 const CALLS_PER_CLIENT = 40;
 
-const database = await createTestDatabase();
+after(() => Promise.all(clients.map((client) => client.close())));
+const database = await openTestDatabase();
 const clients = openClients(database.url, CLIENTS);
-after(async () => {
-  await Promise.all(clients.map((client) => client.close()));
-  await database.close();
-});
 
 /** What the clients of a round share: accounts, movements that were sent, and reservations. */
 interface Round {

@@ -17,6 +17,7 @@ const fixture = await openMediaFixture({
     RECONCILE_SECONDS: String(RECONCILE_SECONDS),
   },
 });
+const { db } = fixture;
 after(() => fixture.close());
 
 /** An accepted task of a new customer, whose credits pay for exactly this task. */
@@ -44,11 +45,11 @@ test('a damaged render holds task and credits, and is read again later', async (
   assert.match(JSON.stringify(held.history.at(-1)?.cause), /incomplete/);
   const waiting = `select 1 from tasks where id = $1 and leased_until is null
     and due_at > clock_now() + interval '5 minutes'`;
-  assert.equal((await sql(fixture.db, waiting, [task.id])).length, 1);
+  assert.equal((await sql(db, waiting, [task.id])).length, 1);
   const { status, error, credits_refunded } = await task.read();
   assert.deepEqual([status, error, credits_refunded], ['processing', null, 0]);
   assert.equal(await task.availableCredits(), 0);
-  assert.deepEqual((await audit(fixture.db)).problems, []);
+  assert.deepEqual((await audit(db)).problems, []);
   assert.deepEqual(
     (await fixture.settled(task.id, 'held')).history.map(({ phase }) => phase),
     ['submitting', 'generating', 'archiving', 'held'],
@@ -89,6 +90,6 @@ test('past its retention an output is deleted: its link says so, and the task st
     const { error } = JSON.parse(await response.text());
     assert.deepEqual([response.status, error.code], [410, 'output_deleted']);
   }
-  assert.deepEqual((await audit(fixture.db)).problems, []);
+  assert.deepEqual((await audit(db)).problems, []);
   await until(fixture.storedFiles, (files) => files.length === 0);
 });

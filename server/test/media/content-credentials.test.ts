@@ -18,7 +18,7 @@ import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { VERIFY } from '../../src/operator/verbs/verify.ts';
 import { quiet } from '../database.ts';
 import { longTest } from '../long.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { openTestFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 import { decodeByHand } from './decode-by-hand.ts';
 import { makeLargeVideo, makeVideo, type TestVideo } from './media-files.ts';
@@ -29,11 +29,8 @@ import { startTimeStamps, withoutOpenssl } from './time-stamps.ts';
 const fixture = await openMediaFixture({
   environment: { CONTENT_CREDENTIALS: 'on', CONTENT_CREDENTIALS_INGREDIENTS: 'yes' },
 });
-const folder = await temporaryFolder();
-after(async () => {
-  await fixture.close();
-  await folder[Symbol.asyncDispose]();
-});
+const folder = await openTestFolder();
+after(() => fixture.close());
 const fileOf = (name: string) => path.join(folder.path, name);
 
 /** Makes a video and downloads it, as a client does. */

@@ -12,17 +12,14 @@ import {
 } from '../../../local-renderer/test/media-samples.ts';
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { createMeasurer } from '../../src/media/measure.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { openTestFolder } from '../temporary-folder.ts';
 import { deleted, openMediaFixture } from './media-fixture.ts';
 import { FRAMES } from './refused-media.ts';
 
 Log.setLevel(AV_LOG_QUIET);
 const fixture = await openMediaFixture();
-const folder = await temporaryFolder();
-after(async () => {
-  await fixture.close();
-  await folder[Symbol.asyncDispose]();
-});
+const folder = await openTestFolder();
+after(() => fixture.close());
 const scratch = openScratchDirectory(path.join(folder.path, 'scratch'));
 const { measure } = createMeasurer({ scratch });
 const LAST_FRAME = 4 * 24 - 1;

@@ -12,7 +12,7 @@ import { scriptedProvider } from '../task-fixtures.ts';
 import { openDownloads } from './downloads.ts';
 import { makeVideo } from './media-files.ts';
 
-const { db, folder, scratch, ...fixture } = await openArchiveFixture();
+const { db, folder, scratch, ...fixture } = await openArchiveFixture('audited');
 const { host, open } = await openDownloads();
 const guardedFetch = open();
 const file = path.join(folder, 'video.mp4');

@@ -18,7 +18,7 @@ import { makeVideo, type TestVideo } from './media-files.ts';
 const RETENTION_DAYS = 7;
 const DAY_SECONDS = 86_400;
 const ACTION = { command: 'objects takedown', actor: 'ada', reason: 'ticket 7' };
-const fixture = await openArchiveFixture('close'); // each test audits
+const fixture = await openArchiveFixture(); // each test audits
 const { folder, scratch, storage: disk } = fixture;
 const outputMeasurer = createMeasurer({ scratch });
 after(() => outputMeasurer.close());

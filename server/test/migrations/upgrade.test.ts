@@ -24,9 +24,8 @@ create index concurrently tasks_mood on tasks (mood) where mood is not null;
 update tasks set mood = 'calm' where id in (select id from tasks where mood is null limit 1);
 `,
 };
-test('a process of this version serves on while the next version expands the baseline', async (t) => {
+test('a process of this version serves on while the next version expands the baseline', async () => {
   const app = await openTestApp();
-  t.after(() => app.close());
   await using temporary = await temporaryFolder();
   const folder = pathToFileURL(`${temporary.path}/`);
   await cp(MIGRATIONS_FOLDER, folder, { recursive: true });

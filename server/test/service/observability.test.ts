@@ -5,7 +5,7 @@ import { METRICS, type MetricName, metric } from '../../src/http/operations/metr
 import { client, SMALLEST, send } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { createTestDatabase } from '../database.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { openTestFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 import { tasksOfKey } from './end-state.ts';
 import { openOtlpReceiver, type ReceivedSpan } from './otlp-receiver.ts';
@@ -27,7 +27,7 @@ interface Line {
 // An API and a worker, each a process of its own: the trace joins them through the database.
 
 const database = await createTestDatabase();
-const folder = await temporaryFolder();
+const folder = await openTestFolder();
 const receiver = await openOtlpReceiver();
 const env = {
   DATABASE_URL: database.url,
@@ -41,7 +41,6 @@ after(async () => {
   await Promise.all([api, worker].map((service) => service.kill('SIGKILL')));
   await database.close();
   await receiver[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
 });
 
 async function create(traceId: string, flags: string) {

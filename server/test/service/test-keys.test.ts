@@ -26,7 +26,7 @@ after(() => fixture.close());
 
 /** A client with a new test key, so that no rate window gets full. */
 async function tester(): Promise<Client> {
-  return client(fixture.url, (await createKey(fixture.db, { accountId, mode: 'test' })).secret);
+  return client(fixture.url, (await createKey(db, { accountId, mode: 'test' })).secret);
 }
 
 /** The rows of the table of docs/customers/test-keys.md: the word, and the status of the response. */
@@ -48,7 +48,7 @@ test('each word of the table has the status in the table; tasks held on purpose 
       return body.id ?? body.error.details.task_id;
     }),
   );
-  assert.deepEqual((await readFigures(fixture.db)).held, []);
+  assert.deepEqual((await readFigures(db)).held, []);
   await fixture.database.setClock(31);
   for (const id of ids.filter(Boolean)) await fixture.settled(id);
   const { body } = await api.credits();
@@ -69,7 +69,6 @@ test('the quote for a test word says whether the credits suffice for its create'
 });
 
 test('the tasks of a test key are taken while the provider of new tasks is closed', async () => {
-  const { db } = fixture;
   await sql(db, `insert into pauses (subject, reason) values ('local', 'maintenance')`);
   const api = await tester();
   assert.equal((await live.create({ prompt: 'A paper boat' })).status, 503);
@@ -80,7 +79,6 @@ test('the tasks of a test key are taken while the provider of new tasks is close
 });
 
 test('a test task is given to no other provider', async () => {
-  const { db } = fixture;
   const { body } = await (await tester()).create({ prompt: 'A boat, test-slow' });
   const change = (set: string) =>
     sql(db, `update tasks set ${set} where id = $1`, [body.id]).catch(violatedConstraint);

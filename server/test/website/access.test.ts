@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { insertOrder } from '../../src/billing/credit-order.ts';
 import { setOffer } from '../../src/billing/offers.ts';
 import { assertError } from '../envelope.ts';
@@ -10,7 +10,6 @@ import { PACK } from './selling-website.ts';
 import { ORIGIN, openTestWebsite, type TestVisitor } from './website.ts';
 
 const website = await openTestWebsite();
-after(() => website.close());
 
 /** Every route with its access; each `:id` is replaced. */
 function routes(id = 'abc') {

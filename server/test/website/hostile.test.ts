@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { InjectOptions } from 'fastify';
 import type { Verb, Verbs } from '../../src/operator/verb/verb.ts';
 import { NOUNS } from '../../src/operator/verbs/list.ts';
@@ -8,7 +8,6 @@ import { openSellingWebsite } from './selling-website.ts';
 import { ORIGIN, type TestVisitor } from './website.ts';
 
 const website = await openSellingWebsite();
-after(() => website.close());
 
 /** Texts that no route expects. */
 const TEXTS = [

@@ -1,3 +1,4 @@
+import { after } from 'node:test';
 import { type SimulatedStripe, startSimulatedStripe } from '../../../simulators/stripe/stripe.ts';
 import { type Offer, setOffer } from '../../src/billing/offers.ts';
 import { openStripe, scopeOfKey } from '../../src/billing/stripe-client.ts';
@@ -23,6 +24,7 @@ export interface SellingWebsite extends TestWebsite {
 /** Builds the app with the website, a simulated Stripe and the pack. */
 export async function openSellingWebsite(): Promise<SellingWebsite> {
   const simulator = await startSimulatedStripe();
+  after(() => simulator.close());
   const settings = { secretKey: 'sk_test_1', webhookSecret: 'whsec_1', baseUrl: simulator.url };
   const { webhookSecret } = settings;
   const scope = scopeOfKey(settings.secretKey);
@@ -31,12 +33,5 @@ export async function openSellingWebsite(): Promise<SellingWebsite> {
     return { billing: { db, log: quiet, stripe, scope, publicUrl: () => ORIGIN, webhookSecret } };
   });
   await setOffer(website.database.db, PACK);
-  return {
-    ...website,
-    simulator,
-    async close() {
-      await website.close();
-      await simulator.close();
-    },
-  };
+  return { ...website, simulator };
 }

@@ -29,10 +29,11 @@ import { readSubscription, subscriptionOf } from './subscription.ts';
 
 const fixture = await openBillingFixture();
 after(() => fixture.close());
+const { db } = fixture.database;
 const { state, available, subscribed, priceOf } = fixture;
 
 async function read(id: string) {
-  const found = await readSubscription(fixture.deps.db, id);
+  const found = await readSubscription(db, id);
   if (!found) throw new Error(`there is no subscription ${id}`);
   const { state, plan_id: plan, ends_at: endsAt } = found;
   return { state, plan, endsAt };
@@ -47,7 +48,7 @@ test('the first period is granted by its invoice, once, and the next one by the 
   assert.equal(await available(accountId), 3000);
   renew(state, stripe);
   assert.equal(await available(accountId), 6000);
-  const orders = await listOrders(fixture.deps.db, { accountId, limit: 10 });
+  const orders = await listOrders(db, { accountId, limit: 10 });
   assert.deepEqual(
     orders.map(({ kind, credits, subscription_id: of }) => [kind, credits, of]),
     [
@@ -126,7 +127,7 @@ test('two windows that open a Checkout at once leave one that can be paid', asyn
   };
   const slow = withCalls(fixture.deps, { checkout: { sessions: { create } } });
   const first = subscribe(slow, { accountId, planId: 'hobby' });
-  const isMade = async () => (await subscriptionOf(fixture.deps.db, accountId))?.state;
+  const isMade = async () => (await subscriptionOf(db, accountId))?.state;
   await until(isMade, (state) => state === 'opening');
   const second = await fixture.subscribe(accountId, 'hobby');
   goOn();
@@ -145,7 +146,6 @@ test('two windows that open a Checkout at once leave one that can be paid', asyn
 
 test('the subscription of an erased account is cancelled at Stripe', async () => {
   const { accountId, id, stripe } = await subscribed();
-  const { db } = fixture.deps;
   await sql(
     db,
     'update accounts set disabled_at = clock_now(), erased_at = clock_now() where id = $1',
@@ -159,7 +159,6 @@ test('the subscription of an erased account is cancelled at Stripe', async () =>
 
 /** The owner closes the account, or it is reopened. */
 async function change(accountId: string, to: 'closed' | 'reopened') {
-  const { db } = fixture.deps;
   const work = { closed: closeAccount, reopened: reopenAccount }[to];
   await db.transaction(async (tx) => {
     await work(tx, accountId);
@@ -191,7 +190,7 @@ test('the plan of a closed account continues at once when an operator enables th
   const { accountId, stripe } = await subscribed();
   await change(accountId, 'closed');
   const enabling = { command: 'accounts enable', actor: 'ada', reason: 'ticket 96' };
-  await enableByOperator(fixture.deps.db, enabling, accountId);
+  await enableByOperator(db, enabling, accountId);
   await fixture.settled(); // its period may end before the next daily look
   assert.equal(state.get('subscription', stripe).cancel_at_period_end, false);
 });
@@ -241,7 +240,6 @@ test('a line whose price no plan has brings nothing, and operators see which', a
   ]);
   const unknown = invoiceNow(state, stripe, [strange, { ...strange, amount: 100 }]);
   assert.equal(await available(accountId), 6000);
-  const { db } = fixture.deps;
   const orders = await listOrders(db, { accountId, limit: 10 });
   const seen = (invoice: string) => {
     const order = orders.find(({ stripe_id: id }) => id === invoice);
@@ -283,7 +281,6 @@ test('lines that no plan explains are shown also when the account is closed', as
   const { accountId, stripe } = await subscribed();
   const strange = { price: await foreignPrice(), amount: 700 };
   invoiceNow(state, stripe, [strange]);
-  const { db } = fixture.deps;
   await sql(db, 'insert into account_deletions (account_id) values ($1)', [accountId]);
   await fixture.settled();
   const [order] = await listOrders(db, { accountId, limit: 1 });

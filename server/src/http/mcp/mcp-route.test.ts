@@ -10,12 +10,13 @@ const ACCEPTED = 'application/json, text/event-stream';
 const MODERN = '2026-07-28';
 
 const fixture = await openMediaFixture();
-const accountId = await createAccount(fixture.db, 'ada@example.com');
+const { db } = fixture;
+const accountId = await createAccount(db, 'ada@example.com');
 after(() => fixture.close());
 
 /** A key of its own, because a key may send 30 requests a minute. */
 async function newApiKey(): Promise<string> {
-  return (await createKey(fixture.db, { accountId, mode: 'test' })).secret;
+  return (await createKey(db, { accountId, mode: 'test' })).secret;
 }
 
 async function post(key: string, message: object | string | null, headers: object = {}) {
@@ -39,7 +40,7 @@ const toolCall = (name: string, input: object) => ({
 
 test('a message that leads to no call of the API is authenticated and counted once, too', async () => {
   const unknown = await newApiKey();
-  await sql(fixture.db, 'delete from api_keys where id = (select max(id) from api_keys)');
+  await sql(db, 'delete from api_keys where id = (select max(id) from api_keys)');
   const messages: [object | string | null, object?][] = [
     [toolCall('no_such_tool', {})],
     [toolCall('get_video', {})],
@@ -62,7 +63,7 @@ test('a message that leads to no call of the API is authenticated and counted on
     assert.equal(status, 401, shown + text);
   }
   const [{ hits = 0 } = {}] = await sql<{ hits: number }>(
-    fixture.db,
+    db,
     `select cardinality(hits) as hits from request_windows
      order by subject desc limit 1`,
   );

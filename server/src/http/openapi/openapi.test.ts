@@ -65,7 +65,6 @@ test('GET /openapi.json needs no key, and lists each operation’s response to a
       if (!(response.status in responses)) wrong.push(`${method} ${path} ${response.status}`);
     }
   }
-  await served.close();
   assert.deepEqual(wrong, []);
 });
 

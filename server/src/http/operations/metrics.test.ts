@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { jobSpecOf } from '../../../test/providers/comfyui-rig.ts';
 import {
   claimTask,
@@ -17,7 +17,7 @@ import { instrumentedSteps } from '../../worker/steps.ts';
 import { createMetrics } from './metrics.ts';
 
 const fixture = await openTaskFixture();
-after(() => fixture.close());
+const { db } = fixture;
 
 async function scrape(metrics: ReturnType<typeof createMetrics>): Promise<Map<string, number>> {
   const { body } = await metrics.app.inject('/metrics');
@@ -29,21 +29,21 @@ async function scrape(metrics: ReturnType<typeof createMetrics>): Promise<Map<st
 
 test('the metrics show held tasks, their credits and age, and their outcomes', async () => {
   const { held } = await makeHeldTask(fixture);
-  const before = await scrape(createMetrics(fixture.db));
+  const before = await scrape(createMetrics(db));
   assert.equal(before.get('framewright_held_tasks{cause="acceptance"}'), 1);
   assert.equal(before.get('framewright_held_tasks{cause="outcome"}'), 0);
   assert.equal(before.get('framewright_held_credits{cause="acceptance"}'), PRICE.credits);
   assert.ok((before.get('framewright_oldest_held_seconds{cause="acceptance"}') ?? 0) > 0);
   assert.equal(before.get('framewright_mismatched_orders{kind="pack"}'), 0);
-  await reconcile(fixture.db, held.id, { kind: 'accepted', jobId: 'job-9' }, 'seen');
-  const after = await scrape(createMetrics(fixture.db));
+  await reconcile(db, held.id, { kind: 'accepted', jobId: 'job-9' }, 'seen');
+  const after = await scrape(createMetrics(db));
   assert.equal(after.get('framewright_held_tasks{cause="acceptance"}'), 0);
   const reconciled = 'framewright_reconciled_attempts{by="operator",result="accepted"}';
   assert.equal(after.get(reconciled), 1);
 });
 
 test('calls to providers are counted by outcome, and callbacks by result', async () => {
-  const metrics = createMetrics(fixture.db);
+  const metrics = createMetrics(db);
   const failure = new Error('no response');
   const provider = instrumented(
     scriptedProvider({
@@ -68,17 +68,17 @@ test('calls to providers are counted by outcome, and callbacks by result', async
 });
 
 test('due tasks are shown by worker pool until a worker has leased them', async () => {
-  const due = async () => (await scrape(createMetrics(fixture.db))).get(NAME) ?? 0;
+  const due = async () => (await scrape(createMetrics(db))).get(NAME) ?? 0;
   const NAME = 'framewright_due_tasks{pool="submit"}';
   const before = await due();
   const { task } = await makeTask(fixture);
   assert.equal(await due(), before + 1);
-  await claimTask(fixture.db, task.id);
+  await claimTask(db, task.id);
   assert.equal(await due(), before);
 });
 
 test('steps, moves and credits are counted by result', async () => {
-  const metrics = createMetrics(fixture.db);
+  const metrics = createMetrics(db);
   const { task } = await makeTask(fixture);
   const seconds = (from: number) => new Date(task.created_at.getTime() + from * 1000);
   const moves = [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { Value } from 'typebox/value';
 import { resolved } from '../../../../console/docs/openapi.ts';
 import { openTestApp } from '../../../test/app.ts';
@@ -11,7 +11,6 @@ let catalog = catalogWith(NOVA);
 let nowMs = Date.now();
 const api = await openTestApp({ catalog: { current: () => catalog }, now: () => nowMs });
 const customer = await api.customer(1_000_000);
-after(() => api.close());
 
 const BODY = { prompt: 'a kite', model: NOVA.name, resolution: '480p' };
 const FROM = Number(NOVA.prices[1]?.from);

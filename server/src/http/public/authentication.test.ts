@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { openTestApp, parseResponse } from '../../../test/app.ts';
 import { client } from '../../../test/client.ts';
 import { makeCustomer } from '../../../test/customer.ts';
@@ -10,7 +10,7 @@ import { grant } from '../../ledger/ledger.ts';
 import { ENDPOINTS } from './public-api.ts';
 
 const api = await openTestApp();
-after(() => api.close());
+const { db, setClock } = api.database;
 
 const ALL_ROUTES = ENDPOINTS.filter(({ description }) => description.url !== '/models').map(
   ({ description: { method, url } }) => {
@@ -33,7 +33,7 @@ async function ask(
 }
 
 test('every operation requires a known API key, and its 401 names the scheme', async () => {
-  const { secret } = await makeCustomer(api.database.db, 0);
+  const { secret } = await makeCustomer(db, 0);
   const flipped = secret.slice(0, -1) + (secret.endsWith('a') ? 'b' : 'a');
   const unknown = newSecret();
   for (const route of ALL_ROUTES) {
@@ -60,7 +60,6 @@ test('every operation requires a known API key, and its 401 names the scheme', a
 });
 
 test('the balance is the paid credits that are not reserved, without promotional ones', async () => {
-  const { db } = api.database;
   const customer = await api.customer(300);
   const { accountId } = customer;
   await grant(db, { accountId, credits: 5000, kind: 'promotional', reference: 'welcome' });
@@ -72,14 +71,13 @@ test('the balance is the paid credits that are not reserved, without promotional
 });
 
 test('expired credits are not available, even if no sweep has run since', async (t) => {
-  const { db } = api.database;
   const { accountId, secret } = await makeCustomer(db, 300);
   const expiresAt = new Date(Date.now() + 3_600_000);
   await grant(db, { accountId, credits: 500, kind: 'paid', reference: accountId, expiresAt });
   const { credits } = client(api.url, secret);
   assert.equal((await credits()).body.available_credits, 800);
-  t.after(() => api.database.setClock(0));
-  await api.database.setClock(3601);
+  t.after(() => setClock(0));
+  await setClock(3601);
   const { status, body } = await credits();
   assert.deepEqual(
     { status, body },
@@ -88,7 +86,6 @@ test('expired credits are not available, even if no sweep has run since', async 
 });
 
 test('an account in debt has no available credits, and its creates get 402', async () => {
-  const { db } = api.database;
   const { accountId, secret } = await makeCustomer(db, 0);
   await grant(db, { accountId, credits: 500, kind: 'paid', reference: accountId });
   const named = { payment: accountId, reference: accountId, note: 'chargeback' };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { openTestApp, type TestCustomer } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
@@ -9,8 +9,8 @@ import { grant } from '../../ledger/ledger.ts';
 import { readTask } from '../../tasks/task.ts';
 
 const api = await openTestApp();
+const { db } = api.database;
 const customer = await api.customer(10_000_000);
-after(() => api.close());
 
 const BODY = { prompt: 'a lighthouse at dawn' };
 
@@ -30,7 +30,7 @@ test('the request is stored as it was sent', async () => {
   };
   const { status, body } = await customer.create(sent);
   assert.deepEqual([status, body.credits_used], [202, 30 * 200]);
-  const task = await readTask(api.database.db, body.id);
+  const task = await readTask(db, body.id);
   assert.deepEqual(task.request, sent);
   assert.equal(task.seed, 4294967295);
 });
@@ -161,14 +161,12 @@ test('for any body, what is quoted is what a create reserves, or the same error'
 test('`enough` says whether a create would get a 402, also because of the cap of its key', async () => {
   const poor = await api.customer(249);
   const promotional = { credits: 5000, kind: 'promotional', reference: 'not spent' } as const;
-  await grant(api.database.db, { accountId: poor.accountId, ...promotional });
+  await grant(db, { accountId: poor.accountId, ...promotional });
   const sent = { prompt: 'a lighthouse' };
   assert.equal((await quote(sent, poor)).body.enough, false);
   assertError(await poor.create(sent), 'insufficient_credits');
   const capped = await api.customer(1000);
-  await sql(api.database.db, 'update api_keys set monthly_cap = 300 where account_id = $1', [
-    capped.accountId,
-  ]);
+  await sql(db, 'update api_keys set monthly_cap = 300 where account_id = $1', [capped.accountId]);
   assert.equal((await quote(sent, capped)).body.enough, true);
   assert.equal((await capped.create(sent)).status, 202);
   const { available_credits, enough } = (await quote(sent, capped)).body;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { openTestApp, type TestCustomer } from '../../../test/app.ts';
 import { quiet } from '../../../test/database.ts';
 import { assertError } from '../../../test/envelope.ts';
@@ -12,8 +12,8 @@ import { type Phase, readTask } from '../../tasks/task.ts';
 import { type Changes, moveNow } from '../../tasks/transitions.ts';
 
 const api = await openTestApp();
+const { db } = api.database;
 const customer = await api.customer(100_000);
-after(() => api.close());
 
 async function createTask(): Promise<string> {
   return (await customer.create({ prompt: 'a lighthouse at dawn' })).body.id;
@@ -23,13 +23,13 @@ const cancel = (id: string, by: TestCustomer = customer) =>
   by.send({ method: 'POST', url: `/api/v1/tasks/${id}/cancel` });
 
 async function moveOn(id: string, to: Phase, changes: Changes = {}): Promise<void> {
-  await moveNow(api.database.db, await readTask(api.database.db, id), { to, changes });
+  await moveNow(db, await readTask(db, id), { to, changes });
 }
 
 async function acceptedTask(): Promise<string> {
   const id = await createTask();
   await moveOn(id, 'submitting');
-  await recordAccepted(api.database.db, id);
+  await recordAccepted(db, id);
   await moveOn(id, 'generating');
   return id;
 }
@@ -39,8 +39,8 @@ async function providerSays(id: string, outcome: CancelOutcome): Promise<void> {
   const provider = { ...scriptedProvider({}), cancel: async () => outcome };
   const providers = new Map([['local', provider]]);
   const ask = async () => {
-    await askForCancels({ db: api.database.db, log: quiet, providers });
-    return (await readCancel(api.database.db, id))?.state;
+    await askForCancels({ db, log: quiet, providers });
+    return (await readCancel(db, id))?.state;
   };
   await until(ask, (state) => state !== undefined && state !== 'requested');
 }
@@ -82,7 +82,7 @@ test('a task that failed by itself before its cancel was refused has ended', asy
   const id = await acceptedTask();
   const sent = cancel(id);
   await until(
-    () => readCancel(api.database.db, id),
+    () => readCancel(db, id),
     (request) => request !== undefined,
   );
   await moveOn(id, 'failed', { error: { code: 'provider_failed', message: 'It failed.' } });
@@ -100,7 +100,7 @@ test('a cancel that waits gets its response when the process stops', {
   const id = await acceptedTask();
   const sent = cancel(id);
   await until(
-    () => readCancel(api.database.db, id),
+    () => readCancel(db, id),
     (request) => request !== undefined,
   );
   api.deps.waiting.stop();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { openTestApp, type ParsedResponse, type TestCustomer } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { createKey } from '../../accounts/api-keys.ts';
@@ -76,7 +76,6 @@ interface UsedAccount {
 
 const api = await openTestApp();
 const accounts = { rich: await useAccount(100_000), poor: await useAccount(250) };
-after(() => api.close());
 
 async function useAccount(credits: number): Promise<UsedAccount> {
   const customer = await api.customer(credits);

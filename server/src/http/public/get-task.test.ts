@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { openTestApp, type TestCustomer } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { sql } from '../../../test/task-fixtures.ts';
@@ -9,9 +9,9 @@ import { type Phase, readTask } from '../../tasks/task.ts';
 import { type Changes, moveNow } from '../../tasks/transitions.ts';
 
 const api = await openTestApp();
+const { db, setClock } = api.database;
 const make = taskMaker(api.deps);
 const customer = await api.customer(100_000);
-after(() => api.close());
 
 async function createTask(): Promise<string> {
   return (await customer.create({ prompt: 'a lighthouse at dawn' })).body.id;
@@ -22,7 +22,7 @@ async function read(id: string) {
 }
 
 async function moveOn(id: string, to: Phase, changes: Changes = {}): Promise<void> {
-  await moveNow(api.database.db, await readTask(api.database.db, id), { to, changes });
+  await moveNow(db, await readTask(db, id), { to, changes });
 }
 
 test('each read of a completed task returns a new delivery link', async () => {
@@ -32,9 +32,9 @@ test('each read of a completed task returns a new delivery link', async () => {
   assert.deepEqual(Object.keys(body.output), ['video_url']);
   const url = new URL(body.output.video_url);
   assert.match(url.pathname, /^\/media\/obj_\w+\.mp4$/);
-  await api.database.setClock(5);
+  await setClock(5);
   const later = new URL((await read(id)).body.output.video_url);
-  await api.database.setClock(0);
+  await setClock(0);
   assert.equal(later.pathname, url.pathname);
   assert.ok(Number(later.searchParams.get('expires')) > Number(url.searchParams.get('expires')));
 });
@@ -220,7 +220,6 @@ test('a task that is committed late is in the list from then on', async () => {
   const older = await make(by.accountId);
   const late = await make(by.accountId);
   const newer = await make(by.accountId);
-  const { db } = api.database;
   // The row is invisible until its create has committed.
   await sql(db, `update tasks set surface = 'late' where id = $1`, [late]);
   const appear = () => sql(db, `update tasks set surface = 'api' where id = $1`, [late]);

@@ -18,10 +18,7 @@ const bucket = await simulatedBucket();
 const api = await openTestApp({ storage: await openS3Storage({ ...bucket, pauseMs: 1 }) });
 const customer = await api.customer(2000);
 const picture = await imageBytes('png', 864, 496);
-after(async () => {
-  await api.close();
-  await bucket.s3[Symbol.asyncDispose]();
-});
+after(() => bucket.s3[Symbol.asyncDispose]());
 
 /** The keys of an upload in the bucket. */
 const keysOf = (id: string) => [...bucket.objects.keys()].filter((key) => key.endsWith(id));

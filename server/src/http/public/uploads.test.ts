@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { PUBLIC_URL } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { imageBytes, videoBytes } from '../../../test/media/media-fixture.ts';
@@ -15,13 +15,13 @@ const PATH = '/api/v1/uploads';
 const DAY = 86_400;
 
 const website = await openTestWebsite();
+const { db, setClock } = website.database;
 const picture = await imageBytes('png', 96, 54);
-after(() => website.close());
 
 /** A visitor of the website who also has an API key. */
 async function owner(credits = 1000) {
   const visitor = await website.signIn({ credits });
-  const { secret } = await createKey(website.database.db, { accountId: visitor.accountId });
+  const { secret } = await createKey(db, { accountId: visitor.accountId });
   const authorization = `Bearer ${secret}`;
   const post = (url: string, payload: Buffer | object, headers: Record<string, string> = {}) =>
     visitor.send({ method: 'POST', url, payload, headers: { authorization, ...headers } });
@@ -104,8 +104,8 @@ test('another account’s upload, an unknown and an expired one are unknown, not
   assert.equal((await first.quote(withFrame(url.replace('localhost', 'LOCALHOST')))).status, 200);
   const elsewhere = await first.create(withFrame(`${PUBLIC_URL}${unknown[3]}`));
   assert.equal(elsewhere.body.error.details.reason, 'not_https', 'it is no upload');
-  await website.database.setClock(2 * DAY);
-  await refused(first, url).finally(() => website.database.setClock(0));
+  await setClock(2 * DAY);
+  await refused(first, url).finally(() => setClock(0));
   const { body } = await first.visitor.get('/console/api/me');
   assert.equal(body.credits.reserved, 0);
 });
@@ -113,7 +113,6 @@ test('another account’s upload, an unknown and an expired one are unknown, not
 test('a use makes an upload of the API last a day, and one of the website seven', async () => {
   const { visitor, upload, create } = await owner();
   const urls = [(await upload(picture)).body.url, (await visitor.upload(picture)).body.url];
-  const { db, setClock } = website.database;
   await setClock(0.9 * DAY);
   for (const url of urls) {
     assert.equal(
@@ -157,7 +156,7 @@ test('a 429 of uploads names their own limit', async () => {
   const { visitor, upload } = await owner();
   const full = `insert into request_windows (subject, hits)
     values ($1, array(select clock_now() from generate_series(1, 60)))`;
-  await sql(website.database.db, full, [`uploads:${visitor.accountId}`]);
+  await sql(db, full, [`uploads:${visitor.accountId}`]);
   const response = await upload(picture);
   assertError(response, 'rate_limited');
   const { headers } = response;
@@ -170,7 +169,7 @@ test('a delete of an upload can be repeated, and frees its room in the quota of 
   const other = await owner(0);
   const { id, url } = (await first.upload(picture)).body;
   const grow = 'update stored_objects set size_bytes = $2::bigint where id = $1';
-  await sql(website.database.db, grow, [id, QUOTA_BYTES.unpaid]);
+  await sql(db, grow, [id, QUOTA_BYTES.unpaid]);
   for (const refused of [await first.upload(picture), await first.visitor.upload(picture)]) {
     assertError(refused, 'invalid_request', { reason: 'quota_exceeded' });
   }
@@ -187,7 +186,6 @@ test('a delete of an upload can be repeated, and frees its room in the quota of 
 
 test('an upload is kept until the tasks that name it have copied it', async () => {
   const { upload, create, remove } = await owner(10_000);
-  const { db } = website.database;
   const { id, url } = (await upload(picture)).body;
   for (const request of [
     withFrame(url),

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { openTestApp, type TestCustomer } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 
 const api = await openTestApp();
 const customer = await api.customer(1000);
-after(() => api.close());
 
 const URL_OF_RECEIVER = 'https://example.com/hook';
 const PATH = '/api/v1/webhooks';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { deflateSync } from 'node:zlib';
 import { AV_LOG_QUIET, Log } from 'node-av';
 import { FilterGraph } from '../../../../local-renderer/filter-graph.ts';
@@ -18,15 +18,14 @@ import {
   withWebpChunks,
 } from '../../../test/media/image-parts.ts';
 import { makeImage } from '../../../test/media/media-files.ts';
-import { temporaryFolder } from '../../../test/temporary-folder.ts';
+import { openTestFolder } from '../../../test/temporary-folder.ts';
 import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { createMeasurer } from '../measure.ts';
 import { copyWithoutFlaws } from '../without-flaws.ts';
 
 Log.setLevel(AV_LOG_QUIET);
 
-const folder = await temporaryFolder();
-after(() => folder[Symbol.asyncDispose]());
+const folder = await openTestFolder();
 const file = path.join(folder.path, 'image');
 const scratch = openScratchDirectory(path.join(folder.path, 'scratch'));
 const { measure } = createMeasurer({ scratch });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import {
   makeSubmittingTask,
   openTaskFixture,
@@ -12,11 +12,11 @@ import { submitTask } from '../../worker/submit.ts';
 import { recentAttempts } from './recent-attempts.ts';
 
 const fixture = await openTaskFixture();
-after(() => fixture.close());
+const { db } = fixture;
 
 async function submitted(provider: string, outcome: SubmitOutcome): Promise<string> {
   const { task } = await makeSubmittingTask(fixture);
-  await sql(fixture.db, 'update tasks set provider = $2 where id = $1', [task.id, provider]);
+  await sql(db, 'update tasks set provider = $2 where id = $1', [task.id, provider]);
   const scripted = scriptedProvider({ submit: async () => outcome });
   await submitTask(submitDeps(fixture, scripted), { ...task, provider });
   return task.id;
@@ -35,26 +35,24 @@ test('the attempts of the last day are counted by connection and outcome', async
   for (const outcome of outcomes) ids.push(await submitted('fal', outcome));
   await submitted('ark', { kind: 'rejected', fault: 'busy', cause: 'HTTP 429' });
   const old = await submitted('replicate', { kind: 'accepted', jobId: 'job-3' });
+  await sql(db, `update tasks set created_at = clock_now() - interval '25 hours' where id = $1`, [
+    old,
+  ]);
   await sql(
-    fixture.db,
-    `update tasks set created_at = clock_now() - interval '25 hours' where id = $1`,
-    [old],
-  );
-  await sql(
-    fixture.db,
+    db,
     `update tasks set phase = 'failed', due_at = null, held_cause = null,
        error_code = 'provider_failed', error_message = 'It failed.' where id = $1`,
     [ids[0]],
   );
   await sql(
-    fixture.db,
+    db,
     `update tasks set phase = 'completed', due_at = null, held_cause = null,
        output_object_id = 'obj_1',
        updated_at = (select outcome_at from attempts where task_id = $1) + interval '3 minutes'
      where id = $1`,
     [ids[1]],
   );
-  assert.deepEqual(await recentAttempts(fixture.db), [
+  assert.deepEqual(await recentAttempts(db), [
     { provider: 'ark', accepted: 0, busy: 1, refused: 0, uncertain: 0, failed: 0, medians: [] },
     {
       provider: 'fal',

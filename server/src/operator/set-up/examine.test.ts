@@ -7,7 +7,7 @@ import { startSimulator } from '../../../../simulators/kit/process.ts';
 import { startSimulatedMail } from '../../../../simulators/mail/mail.ts';
 import { ask } from '../../../test/service/command-line.ts';
 import { simulatedBucket } from '../../../test/storage/simulated-bucket.ts';
-import { temporaryFolder } from '../../../test/temporary-folder.ts';
+import { openTestFolder } from '../../../test/temporary-folder.ts';
 import {
   TEST_CA_FILE,
   TEST_HOST_CERTIFICATE_FILE,
@@ -22,7 +22,7 @@ import { examine, linesOf } from './examine.ts';
 import { recordVisit } from './public-url.ts';
 import type { SetUp } from './set-up.ts';
 
-const folder = await temporaryFolder();
+const folder = await openTestFolder();
 const website = await openSellingWebsite();
 const { db } = website.database;
 const stripe = website.simulator;
@@ -36,8 +36,6 @@ after(async () => {
   await ark.kill();
   await bucket.s3[Symbol.asyncDispose]();
   await mail.close();
-  await website.close();
-  await folder[Symbol.asyncDispose]();
 });
 
 /** A proxy with TLS in front of the service. `blocks`: the start of the paths that it refuses. */

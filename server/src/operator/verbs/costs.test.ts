@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { makeCustomer } from '../../../test/customer.ts';
 import { freezeClock } from '../../../test/frozen-clock.ts';
 import { requestOf } from '../../../test/requests.ts';
@@ -20,7 +20,6 @@ import { RowStream } from '../verb/verb.ts';
 
 const fixture = await openTaskFixture();
 const { db } = fixture;
-after(() => fixture.close());
 
 async function run(line: string, ...args: string[]): Promise<object> {
   const parsed = await parseCommandLine([...line.split(' '), ...args]);

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { createTestDatabase, quiet } from '../../../test/database.ts';
+import { test } from 'node:test';
+import { openTestDatabase, quiet } from '../../../test/database.ts';
 import { Refusal } from '../../kernel/errors.ts';
 import { listActions } from '../actions.ts';
 import { MODELS } from './models.ts';
 
-const { db, close } = await createTestDatabase();
-after(close);
+const { db } = await openTestDatabase();
 
 const DEPS = { db, log: quiet, page: { limit: 100, after: undefined } };
 

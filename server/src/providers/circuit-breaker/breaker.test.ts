@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, beforeEach, test } from 'node:test';
-import { createTestDatabase, quiet } from '../../../test/database.ts';
+import { beforeEach, test } from 'node:test';
+import { openTestDatabase, quiet } from '../../../test/database.ts';
 import { freezeClock } from '../../../test/frozen-clock.ts';
 import { jobSpec } from '../../../test/providers/job-spec.ts';
 import { scriptedProvider, sql } from '../../../test/task-fixtures.ts';
@@ -9,11 +9,10 @@ import { createProviderBreaker, type ProviderBreaker, reportingOutcomes } from '
 import { afterFailure, type Outage, resetOutage } from './outages.ts';
 import { endPause, pause } from './pauses.ts';
 
-const database = await createTestDatabase();
+const database = await openTestDatabase();
 const { db } = database;
 let breaker: ProviderBreaker;
 
-after(() => database.close());
 beforeEach(async () => {
   await sql(db, 'truncate provider_outages, pauses');
   await freezeClock(db, 0);

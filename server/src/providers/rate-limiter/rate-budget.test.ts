@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
-import { createTestDatabase, quiet } from '../../../test/database.ts';
+import { openTestDatabase, quiet } from '../../../test/database.ts';
 import { freezeClock } from '../../../test/frozen-clock.ts';
 import { openDatabase, statement } from '../../database/database.ts';
 import { countFreeTurns, type RateBudget, secondsUntilTurn, takeTurn } from './rate-budget.ts';
@@ -8,16 +8,13 @@ import { countFreeTurns, type RateBudget, secondsUntilTurn, takeTurn } from './r
 const READS: RateBudget = { quota: 'one', purpose: 'read', callsPerSecond: 20 };
 const CONNECTIONS_EACH = 10;
 
-const database = await createTestDatabase();
+const database = await openTestDatabase();
 const { url } = database;
 const processes = Array.from({ length: 4 }, () =>
   openDatabase({ url, connections: CONNECTIONS_EACH, log: quiet }),
 );
 
-after(async () => {
-  await Promise.all((processes ?? []).map((db) => db.close()));
-  await database?.close();
-});
+after(() => Promise.all(processes.map((db) => db.close())));
 
 beforeEach(async () => {
   await stopClock(0);

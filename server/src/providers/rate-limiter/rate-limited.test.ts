@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, beforeEach, test } from 'node:test';
-import { createTestDatabase, quiet } from '../../../test/database.ts';
+import { beforeEach, test } from 'node:test';
+import { openTestDatabase, quiet } from '../../../test/database.ts';
 import { jobSpecOf } from '../../../test/providers/comfyui-rig.ts';
 import { scriptedProvider } from '../../../test/task-fixtures.ts';
 import { openDatabase, statement } from '../../database/database.ts';
@@ -13,8 +13,7 @@ const NEXT_FREE = statement(
   `select extract(epoch from next_free - clock_now())::float8 as seconds from provider_turns`,
 );
 
-const database = await createTestDatabase();
-after(() => database?.close());
+const database = await openTestDatabase();
 beforeEach(async () => {
   await database.db.query(FORGET);
 });

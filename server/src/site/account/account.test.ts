@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { quiet } from '../../../test/database.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { sql, untilBlocked } from '../../../test/task-fixtures.ts';
@@ -25,18 +25,18 @@ import { markExpired } from '../../storage/objects.ts';
 import { makeExports } from './export.ts';
 
 const website = await openTestWebsite();
-after(() => website.close());
+const { db, setClock } = website.database;
 
 const deleteAccount = (visitor: TestVisitor, email = visitor.email) =>
   visitor.write('/console/api/account/delete', { email });
 
 async function eraseNow(): Promise<void> {
-  await eraseClosedAccounts({ db: website.database.db, log: quiet });
+  await eraseClosedAccounts({ db, log: quiet });
 }
 
 async function emailOf({ accountId }: TestVisitor): Promise<string | undefined> {
   const text = 'select email from accounts where id = $1';
-  const [row] = await sql<{ email: string }>(website.database.db, text, [accountId]);
+  const [row] = await sql<{ email: string }>(db, text, [accountId]);
   return row?.email;
 }
 
@@ -52,7 +52,7 @@ async function signInAgain({ email }: { email: string }) {
 }
 
 const actionsOf = async ({ accountId }: { accountId: string }) => {
-  const actions = await listActions(website.database.db, { target: accountId, limit: 9 });
+  const actions = await listActions(db, { target: accountId, limit: 9 });
   return actions.map(({ command }) => command);
 };
 
@@ -62,7 +62,6 @@ function balanceWith(secret: string) {
 }
 
 test('an account is closed at once, and erased after a grace period; its books stay', async () => {
-  const { db, setClock } = website.database;
   const visitor = await website.signIn({ credits: 30 });
   const { secret } = await createKey(db, { accountId: visitor.accountId });
   const { status, headers, body } = await deleteAccount(
@@ -97,7 +96,6 @@ test('an account is closed at once, and erased after a grace period; its books s
 });
 
 test('a sign-in within the grace period reopens the account as it was', async () => {
-  const { db, setClock } = website.database;
   const visitor = await website.signIn({ credits: 30 });
   const { secret } = await createKey(db, { accountId: visitor.accountId });
   await deleteAccount(visitor);
@@ -121,7 +119,6 @@ test('a sign-in within the grace period reopens the account as it was', async ()
 });
 
 test('a sign-in that races with the erasure finds the whole account or an erased one', async () => {
-  const { db, setClock } = website.database;
   const visitors = await Promise.all(Array.from({ length: 6 }, () => website.signIn()));
   for (const visitor of visitors) await deleteAccount(visitor);
   await setClock(AFTER_GRACE);
@@ -150,7 +147,6 @@ test('a sign-in that races with the erasure finds the whole account or an erased
 });
 
 test('an operator’s enable, disable or erase overrides the closing by the owner', async () => {
-  const { db, setClock } = website.database;
   const action = { command: 'a test', actor: 'ada', reason: 'ticket 1' };
   const visitors = await Promise.all([1, 2, 3].map(() => website.signIn()));
   for (const visitor of visitors) await deleteAccount(visitor);
@@ -173,7 +169,6 @@ test('an operator’s enable, disable or erase overrides the closing by the owne
 });
 
 test('an account that an operator disables at this moment is not closed by its owner', async () => {
-  const { db } = website.database;
   const visitor = await website.signIn();
   const deleting = await db.transaction(async (tx) => {
     await disableAccount(tx, visitor.accountId);
@@ -198,7 +193,6 @@ const exportDeps = (folder: string, failure?: Error) => ({
 });
 
 test('an export is one file, made once, for its owner alone, and for a day', async () => {
-  const { db } = website.database;
   const visitor = await website.signIn({ credits: 1000 });
   const make = taskMaker(website.deps);
   const id = await make(visitor.accountId, { prompt: '=A boat', ended: 'completed' });
@@ -264,7 +258,6 @@ test('an export is one file, made once, for its owner alone, and for a day', asy
 
 /** An order that is not paid, and not due. @returns its id */
 async function openOrder(accountId: string): Promise<string> {
-  const { db } = website.database;
   const id = newId('order');
   const terms = { id: 'small', name: 'Small', credits: 10, price: 100, currency: 'usd' };
   const pack = { ...terms, kind: 'pack', period: null, expires_days: null } as const;
@@ -276,7 +269,6 @@ async function openOrder(accountId: string): Promise<string> {
 }
 
 test('a deletion makes unpaid orders due, so that a worker closes their payment pages', async () => {
-  const { db } = website.database;
   const visitor = await website.signIn();
   const id = await openOrder(visitor.accountId);
   assert.equal((await deleteAccount(visitor)).status, 200);
@@ -285,7 +277,6 @@ test('a deletion makes unpaid orders due, so that a worker closes their payment 
 });
 
 test('a deletion by the owner and a disable by an operator don’t deadlock', async () => {
-  const { db } = website.database;
   const visitor = await website.signIn();
   await openOrder(visitor.accountId);
   const deleting = await db.transaction(async (tx) => {
@@ -312,7 +303,7 @@ const SESSIONS = '/console/api/sessions';
 test('an account sees where it is signed in, and no token', async () => {
   const visitor = await website.signIn();
   const from = { method: 'passkey', network: '203.0.113.0/24', browser: 'Firefox on Linux' };
-  await beginSession(website.database.db, visitor.accountId, from);
+  await beginSession(db, visitor.accountId, from);
   const { body } = await visitor.get(SESSIONS);
   assert.equal(body.items.length, 2);
   const other = body.items.find((item: { is_current: boolean }) => !item.is_current);
@@ -326,7 +317,7 @@ test('an account sees where it is signed in, and no token', async () => {
 test('a session that is ended elsewhere is refused at its next request', async () => {
   const visitor = await website.signIn();
   const from = { method: 'code', network: null, browser: null };
-  const token = await beginSession(website.database.db, visitor.accountId, from);
+  const token = await beginSession(db, visitor.accountId, from);
   const { body } = await visitor.get(SESSIONS);
   const other = body.items.find((item: { is_current: boolean }) => !item.is_current);
   assert.equal((await visitor.delete(`${SESSIONS}/${other.id}`)).status, 200);
@@ -340,19 +331,19 @@ test('a session is marked as used at most once an hour', async () => {
   const visitor = await website.signIn();
   const seenAt = async () => (await visitor.get(SESSIONS)).body.items[0].seen_at;
   const first = await seenAt();
-  await website.database.setClock(3000);
+  await setClock(3000);
   assert.equal(await seenAt(), first);
-  await website.database.setClock(3700);
+  await setClock(3700);
   await seenAt();
   assert.notEqual(await seenAt(), first);
-  await website.database.setClock(0);
+  await setClock(0);
 });
 
 test('of more than fifty sessions the oldest end', async () => {
   const visitor = await website.signIn();
   const from = { method: 'code', network: null, browser: null };
   for (let i = 0; i < 50; i += 1) {
-    await beginSession(website.database.db, visitor.accountId, from);
+    await beginSession(db, visitor.accountId, from);
   }
   assertError(await visitor.get(SESSIONS), 'unauthorized');
 });

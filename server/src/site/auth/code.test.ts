@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, test } from 'node:test';
+import { afterEach, test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import type { ParsedResponse } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
@@ -10,8 +10,8 @@ import { createApp } from '../../http/app.ts';
 let people = 0;
 
 const website = await openTestWebsite({ signupCredits: 500 });
+const { db, setClock } = website.database;
 const { outbox } = website;
-after(() => website.close());
 afterEach(() => outbox.splice(0));
 
 /** Each test has its own people and IP addresses, since requests are limited. */
@@ -99,7 +99,6 @@ test('over https the cookie is bound to the host', async () => {
     await secure.stranger.send({ url: '/console/api/me', headers: { cookie: plain } }),
     'unauthorized',
   );
-  await secure.close();
 });
 
 test('a code works once, in time, for its own address, until the next one', async () => {
@@ -109,9 +108,9 @@ test('a code works once, in time, for its own address, until the next one', asyn
   assert.equal((await verify(who, code)).status, 200);
   assertError(await verify(who, code), 'sign_in_failed');
   const late = await codeFor(who);
-  await website.database.setClock(601);
+  await setClock(601);
   assertError(await verify(who, late), 'sign_in_failed');
-  await website.database.setClock(0);
+  await setClock(0);
   const old = await codeFor(who);
   const newer = await codeFor(who);
   assertError(await verify(who, old), 'sign_in_failed');
@@ -139,11 +138,9 @@ test('a code that is sent several times at once signs in once, with one account'
   const code = await codeFor(who);
   const sent = await Promise.all([1, 2, 3, 4].map(() => verify(who, code)));
   assert.equal(sent.filter(({ status }) => status === 200).length, 1);
-  const rows = await sql(
-    website.database.db,
-    `select count(*)::int as accounts from accounts where email = $1`,
-    [who.email],
-  );
+  const rows = await sql(db, `select count(*)::int as accounts from accounts where email = $1`, [
+    who.email,
+  ]);
   assert.deepEqual(rows, [{ accounts: 1 }]);
 });
 
@@ -167,7 +164,7 @@ test('of the guesses at several processes at once five are compared, and no more
     );
     for (const { statusCode } of responses) assert.equal(statusCode, 403);
     const tries = 'select tries from sign_in_codes where email = $1';
-    const [row] = await sql<{ tries: number }>(website.database.db, tries, [who.email]);
+    const [row] = await sql<{ tries: number }>(db, tries, [who.email]);
     assert.equal(row?.tries, 5);
     assertError(await verify(who, code), 'sign_in_failed');
     const lucky = person();
@@ -184,9 +181,7 @@ test('of the guesses at several processes at once five are compared, and no more
 test('a disabled account gets no session, and is told only after the right code', async () => {
   const who = person();
   await verify(who, await codeFor(who));
-  await sql(website.database.db, 'update accounts set disabled_at = clock_now() where email = $1', [
-    who.email,
-  ]);
+  await sql(db, 'update accounts set disabled_at = clock_now() where email = $1', [who.email]);
   const code = await codeFor(who);
   assertError(await verify(who, otherThan(code)), 'sign_in_failed');
   assertError(await verify(who, code), 'account_disabled');
@@ -221,9 +216,9 @@ test('the addresses of one mailbox get five codes in a quarter of an hour, known
   });
   assert.equal(new Set(bodies).size, 1, `${bodies}`);
   assert.equal(outbox.length, 5);
-  await website.database.setClock(Number(refused[0]?.headers['retry-after']) + 1);
+  await setClock(Number(refused[0]?.headers['retry-after']) + 1);
   assert.equal((await post('/auth/code', { email: who.email }, person())).status, 200);
-  await website.database.setClock(0);
+  await setClock(0);
 });
 
 test('an IP address that asks for many codes at once gets exactly twenty', async () => {
@@ -242,7 +237,6 @@ test('a mail server that never responds does not hold the request', async () => 
   const hanging = await openTestWebsite({ sendMail: () => new Promise(() => {}) });
   const { status } = await hanging.stranger.write('/auth/code', { email: 'eve@example.org' });
   assert.equal(status, 200);
-  await hanging.close();
 });
 
 test('a malformed address or code is refused with its field', async () => {

@@ -22,10 +22,8 @@ const website = await openTestWebsite({
     oidc: { issuer: url, ...client },
   }),
 });
-after(async () => {
-  await website.close();
-  await simulator.close();
-});
+const { db } = website.database;
+after(() => simulator.close());
 afterEach(() => simulator.fault('none'));
 
 function person({ isVerified = true } = {}) {
@@ -105,10 +103,7 @@ for (const issuer of ['github', 'oidc']) {
       assert.equal(location, '/sign-in?error=unverified&next=%2Fvideos');
       assertError(await me(browser), 'unauthorized');
     }
-    const rows = await sql(
-      website.database.db,
-      `select from accounts where email = 'unverified@example.org'`,
-    );
+    const rows = await sql(db, `select from accounts where email = 'unverified@example.org'`);
     assert.equal(rows.length, 0);
   });
 
@@ -125,7 +120,7 @@ for (const issuer of ['github', 'oidc']) {
     const close = { email: known.email };
     assert.equal((await known.write('/console/api/account/delete', close)).status, 200);
     assert.equal((await signIn(issuer, claims)).location, '/settings?reopened=yes');
-    await removeIdentities(website.database.db, known.accountId);
+    await removeIdentities(db, known.accountId);
     const moved = await signIn(issuer, { ...claims, email: `moved-${known.email}` });
     assert.notEqual((await accountOf(moved.browser)).account_id, known.accountId);
   });
@@ -187,9 +182,7 @@ test('an address that only the userinfo endpoint has is found there', async () =
 test('the account of a disabled person stays closed', async () => {
   const somebody = person();
   await signIn('github', somebody);
-  await sql(website.database.db, 'update accounts set disabled_at = clock_now() where email = $1', [
-    somebody.email,
-  ]);
+  await sql(db, 'update accounts set disabled_at = clock_now() where email = $1', [somebody.email]);
   const again = await signIn('github', somebody);
   assert.equal(again.location, '/sign-in?error=disabled&next=%2Fvideos');
 });

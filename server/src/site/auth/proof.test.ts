@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
 import { sql, untilBlocked } from '../../../test/task-fixtures.ts';
 import { addPasskey, createAuthenticator } from '../../../test/website/authenticator.ts';
@@ -11,7 +11,7 @@ import { beginSession } from '../../sign-in/sessions.ts';
 const KEYS = '/console/api/keys';
 
 const website = await openTestWebsite();
-after(() => website.close());
+const { db, setClock } = website.database;
 
 /** A visitor whose last proof is too old. */
 async function visitorOfYesterday(): Promise<TestVisitor> {
@@ -37,7 +37,7 @@ const codeFor = (visitor: TestVisitor) => /^\d{8}/.exec(mailTo(visitor).text)?.[
 /** The same account in another browser, whose last proof is too old as well. */
 async function otherBrowser(visitor: TestVisitor): Promise<TestVisitor> {
   const from = { method: 'code', network: null, browser: null };
-  const token = await beginSession(website.database.db, visitor.accountId, from);
+  const token = await beginSession(db, visitor.accountId, from);
   await website.outdateProof(visitor);
   return website.visitor({ ...visitor, cookie: `framewright=${token}` });
 }
@@ -87,7 +87,6 @@ test('a mailed code names the act, and is a proof for ten minutes in its session
   assertError(await prove(visitor, code), 'sign_in_failed');
   const proved = `update sessions set proved_at = proved_at - $2 * interval '1 second'
     where account_id = $1 and proved_at is not null`;
-  const { db } = website.database;
   await sql(db, proved, [visitor.accountId, 590]);
   assert.equal((await createKey(visitor)).status, 201);
   await sql(db, proved, [visitor.accountId, 11]);
@@ -150,7 +149,6 @@ test('a passkey of the account is a proof, in the session that asked for its cha
 });
 
 test('a sign-out by an operator leaves no passkey or key that a session adds meanwhile', async () => {
-  const { db } = website.database;
   const action = { command: 'accounts sign-out', actor: 'ada', reason: 'ticket 95' };
   const thief = await website.signIn();
   const { accountId } = thief;
@@ -247,9 +245,9 @@ test('a response needs a challenge of ours, in time, for this purpose and accoun
     assertError(await signIn(challenge), 'sign_in_failed');
   }
   const late = await toSignIn();
-  await website.database.setClock(301);
+  await setClock(301);
   assertError(await signIn(late), 'sign_in_failed');
-  await website.database.setClock(0);
+  await setClock(0);
   const other = await website.signIn();
   const response = createAuthenticator(ORIGIN).register(await toAdd(other));
   const stolen = await visitor.write('/auth/passkeys', { name: 'Stolen', response });
@@ -278,13 +276,9 @@ test('a removed passkey and one of a disabled account sign nobody in', async () 
   const { visitor, authenticator } = await withPasskey();
   const signIn = async () =>
     website.stranger.write('/auth/passkey', authenticator.signIn(await toSignIn()));
-  await sql(website.database.db, 'update accounts set disabled_at = clock_now() where id = $1', [
-    visitor.accountId,
-  ]);
+  await sql(db, 'update accounts set disabled_at = clock_now() where id = $1', [visitor.accountId]);
   assertError(await signIn(), 'account_disabled');
-  await sql(website.database.db, 'update accounts set disabled_at = null where id = $1', [
-    visitor.accountId,
-  ]);
+  await sql(db, 'update accounts set disabled_at = null where id = $1', [visitor.accountId]);
   await visitor.delete(`/console/api/passkeys/${authenticator.id}`);
   assertError(await signIn(), 'sign_in_failed');
 });
@@ -316,7 +310,6 @@ test('browsers make no passkeys for an IP address, so none are offered', async (
   const visitor = await local.signIn();
   const options = await visitor.send({ ...request, url: '/auth/passkeys/options' });
   assertError(options, 'invalid_request');
-  await local.close();
 });
 
 test('an account has twenty passkeys, however many were begun at a time', async () => {

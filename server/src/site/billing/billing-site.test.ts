@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
 import { saveCard } from '../../../../simulators/stripe/payments.ts';
 import { assertError } from '../../../test/envelope.ts';
@@ -13,11 +13,11 @@ import { adjust, grant } from '../../ledger/ledger.ts';
 import type { StatementLine } from './statement.ts';
 
 const website = await openSellingWebsite();
+const { db } = website.database;
 const { simulator } = website;
 const plan = { ...PACK, id: 'monthly', kind: 'plan', period: 'month' } as const;
-await setOffer(website.database.db, plan);
+await setOffer(db, plan);
 const visitor = await website.signIn();
-after(() => website.close());
 
 /** Buys the pack; returns the order and its Checkout session. */
 async function buy(body = {}) {
@@ -37,7 +37,7 @@ test('a customer buys a pack, comes back, and sees the credits and where they ca
   assert.equal((await settle()).body.state, 'pending');
   completeSession(simulator.state, session, 'now');
   assert.equal((await settle()).body.state, 'pending', 'Stripe was asked a moment ago');
-  await website.database.db.query({ name: '', text: 'update orders set settled_at = null' });
+  await db.query({ name: '', text: 'update orders set settled_at = null' });
   const { body: paid } = await settle();
   assert.deepEqual([paid.state, paid.booked, paid.name], ['paid', 1000, 'Small']);
   assert.equal((await visitor.get('/console/api/credits')).body.paid.available, 1000);
@@ -65,7 +65,6 @@ test('a customer buys a pack, comes back, and sees the credits and where they ca
 });
 
 test('credits are worth what the last purchase cost, otherwise the smallest pack on sale', async () => {
-  const { db } = website.database;
   const customer = await website.signIn();
   const rate = async () => (await customer.get('/console/api/me')).body.rate;
   const smallest = { price: 1000, credits: 1000, currency: 'usd', by: 'in the smallest pack' };
@@ -90,7 +89,6 @@ test('credits are worth what the last purchase cost, otherwise the smallest pack
 });
 
 test('a statement has the notes that are meant for the customer, and no others', async () => {
-  const { db } = website.database;
   const customer = await website.signIn();
   const { accountId } = customer;
   const named = (credits: number, name: string) => {
@@ -154,7 +152,7 @@ test('low-balance mail and auto-reload are switched on and off', async () => {
   const wanted = { pack_id: 'small', below: 100, monthly_limit: 5000 };
   assertError(await put('auto-reload', { auto_reload: wanted }), 'invalid_request'); // no card
   const scope = { mode: 'test', account: null } as const;
-  const customer = await knownCustomer(website.database.db, visitor.accountId, scope);
+  const customer = await knownCustomer(db, visitor.accountId, scope);
   saveCard(simulator.state, customer ?? '');
   await website.outdateProof(visitor);
   assertError(await put('auto-reload', { auto_reload: wanted }), 'proof_required');
@@ -192,9 +190,8 @@ test('while Stripe is down a purchase is refused, and nothing else is', async ()
   assert.equal((await other.get('/console/api/credits')).status, 200);
 });
 
-test('where nothing is sold, packs are hidden and credits are shown', async (t) => {
+test('where nothing is sold, packs are hidden and credits are shown', async () => {
   const plain = await openTestWebsite();
-  t.after(() => plain.close());
   const someone = await plain.signIn({ credits: 40 });
   assert.deepEqual((await someone.get('/console/api/packs')).body, {
     is_test: false,

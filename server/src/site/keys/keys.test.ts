@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
@@ -10,7 +10,7 @@ import type { ApiKey } from './keys.ts';
 const KEYS = '/console/api/keys';
 
 const website = await openTestWebsite();
-after(() => website.close());
+const { db } = website.database;
 
 async function listed(visitor: TestVisitor): Promise<ApiKey[]> {
   return (await visitor.get(KEYS)).body.items;
@@ -58,7 +58,7 @@ test('the expiry of a key is set, changed and removed; an expired key stays expi
   const told = website.outbox.slice(changed).map(({ text }) => /The expiry of/.test(text));
   assert.equal(told.filter(Boolean).length, 3);
   await sql(
-    website.database.db,
+    db,
     `update api_keys set expires_at = clock_now() - interval '1 minute' where id = $1`,
     [body.key.id],
   );
@@ -98,7 +98,6 @@ test('a wrong name, time or cap is refused with its field', async () => {
 test('parallel creates never give an account more valid keys than it may have', async () => {
   const visitor = await website.signIn();
   const { body } = await visitor.get(KEYS);
-  const { db } = website.database;
   const { accountId } = visitor;
   for (let i = body.items.length; i < body.max_keys - 2; i += 1) await createKey(db, { accountId });
   const creates = Array.from({ length: 6 }, () => visitor.write(KEYS, { name: 'one more' }));
@@ -112,7 +111,7 @@ test('parallel creates never give an account more valid keys than it may have', 
 test('the requests of a key are shown by day, and its last use', async () => {
   const visitor = await website.signIn();
   const { key } = (await visitor.write(KEYS, { name: 'counted' })).body;
-  const usage = openKeyUsage(website.database.db);
+  const usage = openKeyUsage(db);
   usage.note(key.id, '203.0.113.77');
   usage.note(key.id, '203.0.113.77');
   await usage.flush();

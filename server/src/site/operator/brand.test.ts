@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
 import { blackPng } from '../../../test/media/image-parts.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
@@ -15,7 +15,6 @@ const NAME = 'Ada’s "Films" <b>';
 const fixed = { color: '#1a6fd4' };
 const brand = { current: (): Brand => ({ name: NAME, ...fixed }), fixed };
 const website = await openTestWebsite({ brand });
-after(() => website.close());
 const { db } = website.database;
 const operator = await website.signIn({ isOperator: true });
 const VERBS = '/console/api/operator/verbs/brand';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { assertError } from '../../../test/envelope.ts';
 import { makeHeldTask, makeTask, recordAccepted, sql } from '../../../test/task-fixtures.ts';
@@ -16,9 +16,9 @@ const API = '/console/api/operator';
 const reason = 'ticket 91';
 
 const website = await openTestWebsite({ providers: new Set(['local']) });
+const { db } = website.database;
 const operator = await website.signIn({ isOperator: true });
-const fixture = { db: website.database.db, deps: { ...website.deps, createWaitSeconds: 20 } };
-after(() => website.close());
+const fixture = { db, deps: { ...website.deps, createWaitSeconds: 20 } };
 
 /** The path of a verb. */
 function pathOf(verb: string): string {
@@ -33,7 +33,7 @@ async function changed(visitor: TestVisitor, verb: string, given: object = {}) {
 
 /** What was recorded about a target, the newest first: command, actor and reason. */
 async function recorded(target: string) {
-  const actions = await listActions(website.database.db, { target, limit: 10 });
+  const actions = await listActions(db, { target, limit: 10 });
   return actions.map(({ command, actor, reason: why }) => [command, actor, why]);
 }
 
@@ -89,7 +89,6 @@ test('a held task is shown with its evidence, decided once, and the decision is 
 
 test('due tasks are listed, woken and cancelled', async () => {
   const { task } = await makeTask(fixture);
-  const { db } = website.database;
   const ofTask = async () => {
     const due = (await operator.get(`${pathOf('tasks list')}?due=yes`)).body.items;
     return due.find(({ id }: { id: string }) => id === task.id);
@@ -197,9 +196,9 @@ test('an audit runs in the background and shows its result', async () => {
 
 test('costs are shown and downloaded by day, model, connection and account', async () => {
   const { task } = await makeTask(fixture);
-  await recordAccepted(website.database.db, task.id);
+  await recordAccepted(db, task.id);
   await sql(
-    website.database.db,
+    db,
     `update tasks set phase = 'completed', due_at = null, output_object_id = 'obj_1',
        job_cost = 0.25, job_cost_currency = 'usd' where id = $1`,
     [task.id],
@@ -249,7 +248,7 @@ test('each list is downloaded as CSV, with addresses', async () => {
 
 test('every verb is a command and a route, or says why it has no route; a change needs a reason', async () => {
   // The tests before may have used up what an operator may send in a minute.
-  await sql(website.database.db, 'delete from request_windows');
+  await sql(db, 'delete from request_windows');
   const listed = (await operator.get(`${API}/verbs`)).body;
   const nouns = await Promise.all(Object.values(NOUNS).map((verbsOf) => verbsOf()));
   for (const [name, one] of nouns.flatMap((verbs) => Object.entries<Verb>(verbs))) {
@@ -272,7 +271,6 @@ test('every verb is a command and a route, or says why it has no route; a change
 });
 
 test('whatever a customer quotes is found by exact match, with its owner and its page', async () => {
-  const { db } = website.database;
   const customer = await website.signIn({ credits: 1000 });
   const key = 'ord_4711:a-b';
   const made = (await customer.create({ prompt: 'A lighthouse', duration: 5 }, key)).body;
@@ -343,7 +341,6 @@ test('whatever a customer quotes is found by exact match, with its owner and its
 });
 
 test('what needs a decision is counted, and gone once it is decided', async () => {
-  const { db } = website.database;
   const counts = async () => {
     const { items } = (await operator.get(`${API}/decisions`)).body;
     return new Map(items.map((one: Record<string, unknown>) => [one.what, [one.count, one.first]]));

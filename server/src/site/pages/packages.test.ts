@@ -6,22 +6,19 @@ import { after, test } from 'node:test';
 import fastify, { type FastifyInstance } from 'fastify';
 import { createTestDatabase } from '../../../test/database.ts';
 import { recordingLog } from '../../../test/recording-log.ts';
-import { temporaryFolder } from '../../../test/temporary-folder.ts';
+import { openTestFolder } from '../../../test/temporary-folder.ts';
 import { until } from '../../../test/until.ts';
 import { DEFAULT_BRAND } from '../../brand/brand.ts';
 import { openStoredPackages, packageRoutes } from './packages.ts';
 import { openTexts } from './texts.ts';
 
 const database = await createTestDatabase();
-const files = await temporaryFolder();
+const files = await openTestFolder();
 const page = '# Install <div id="packages"></div>';
 await mkdir(path.join(files.path, 'docs/packages'), { recursive: true });
 await writeFile(path.join(files.path, 'docs/packages/index.html'), page);
 await writeFile(path.join(files.path, 'docs/packages.md'), page);
-after(async () => {
-  await database.close();
-  await files[Symbol.asyncDispose]();
-});
+after(() => database.close());
 
 const nameOf = (version: string) => `framewright-client-${version}.tgz`;
 const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');

@@ -9,7 +9,7 @@ import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
 import type { InjectOptions } from 'fastify';
 import { openTestApp } from '../../../test/app.ts';
 import { blackPng } from '../../../test/media/image-parts.ts';
-import { temporaryFolder } from '../../../test/temporary-folder.ts';
+import { openTestFolder } from '../../../test/temporary-folder.ts';
 import { type Brand, DEFAULT_BRAND } from '../../brand/brand.ts';
 import { createApp } from '../../http/app.ts';
 import { isPageRequest, PAGE_PATHS, pageRoutes } from './pages.ts';
@@ -18,7 +18,7 @@ const INDEX = '<!doctype html><title>Framewright</title>';
 const SCRIPT = 'export const answer = 42;';
 
 const plain = await openTestApp();
-const files = await temporaryFolder();
+const files = await openTestFolder();
 const folder = path.join(files.path, 'build');
 /** A file beside the folder of the build. */
 const secret = path.join(files.path, 'secret.txt');
@@ -68,11 +68,7 @@ const app = await createApp({
 });
 const siteUrl = await app.listen({ host: '127.0.0.1', port: 0 });
 
-after(async () => {
-  await app.close();
-  await plain.close();
-  await files[Symbol.asyncDispose]();
-});
+after(() => app.close());
 
 /** What a browser asks for when an address is opened. */
 function open(url: string, request: InjectOptions = {}) {

@@ -10,18 +10,15 @@ import { audit } from '../../operator/audit.ts';
 const BODY = { prompt: 'a lighthouse at dawn' };
 const PRICE = 250;
 
+after(async () => assert.deepEqual(await audit(db), { ok: true, problems: [] }));
 const website = await openTestWebsite();
-after(async () => {
-  const books = await audit(website.database.db);
-  await website.close();
-  assert.deepEqual(books, { ok: true, problems: [] });
-});
+const { db } = website.database;
 
 async function visitorWith(paid: number, promotional = 0): Promise<TestVisitor> {
   const visitor = await website.signIn({ credits: paid });
   const { accountId } = visitor;
   const given = { accountId, kind: 'promotional', reference: accountId } as const;
-  if (promotional > 0) await grant(website.database.db, { ...given, credits: promotional });
+  if (promotional > 0) await grant(db, { ...given, credits: promotional });
   return visitor;
 }
 
@@ -102,14 +99,14 @@ test('the rules of the request are those of the public API', async () => {
   assertError(await create(visitor, { ...BODY, mode, ...two }), 'invalid_request', { inputs });
   const malformed = await create(visitor, BODY, 'a b');
   assertError(malformed, 'invalid_request', { field: 'Idempotency-Key' });
-  const { paid } = await balances(website.database.db, visitor.accountId);
+  const { paid } = await balances(db, visitor.accountId);
   assert.equal(paid.reserved, 0);
 });
 
 test('a paused account creates nothing live on the website, and test videos as before', async () => {
   const visitor = await visitorWith(1000);
   await sql(
-    website.database.db,
+    db,
     `insert into account_pauses (account_id, paused_until)
      values ($1, clock_now() + interval '1 hour')`,
     [visitor.accountId],
@@ -173,7 +170,7 @@ test('a live request never reads or spends test credits, and a test request only
   assert.equal(await sideOf(visitor, 'test'), testAfter);
   assert.notEqual(await sideOf(visitor, 'live'), liveBefore);
   const rows = await sql(
-    website.database.db,
+    db,
     `select task.id, task.surface, task.provider, array_agg(t.kind order by t.kind) as kinds
      from tasks task join ledger_transfers t on t.reference like 'reserve:' || task.id || '%'
      where task.account_id = $1 group by 1, 2, 3 order by 1`,
@@ -187,11 +184,9 @@ test('a live request never reads or spends test credits, and a test request only
 
 test('a test create without enough test credits, and a wrong mode, spend nothing', async () => {
   const visitor = await visitorWith(1000);
-  await sql(
-    website.database.db,
-    `insert into ledger_balances (account_id, kind) values ($1, 'test')`,
-    [visitor.accountId],
-  );
+  await sql(db, `insert into ledger_balances (account_id, kind) values ($1, 'test')`, [
+    visitor.accountId,
+  ]);
   const before = await sideOf(visitor, 'live');
   assertError(await create(visitor, BODY, undefined, 'test'), 'insufficient_credits');
   const limited = { prompt: 'a harbour test-rate-limited' };
@@ -235,7 +230,7 @@ test('presets are an account’s own, at most fifty, and erased with it', async 
   for (let i = 0; i < 49; i += 1) await save(`p${i}`, {});
   assertError(await save('one more', {}), 'invalid_request');
   assert.equal((await save('b', {})).status, 200, 'one that is there can be replaced');
-  await website.database.db.transaction((tx) => eraseOf(tx, visitor.accountId));
+  await db.transaction((tx) => eraseOf(tx, visitor.accountId));
   assert.deepEqual(await named(), []);
 });
 

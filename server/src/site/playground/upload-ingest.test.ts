@@ -12,13 +12,10 @@ import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 
 const [PROMOTIONAL, PAID] = [100, 150];
 
+after(async () => assert.deepEqual(await audit(db), { ok: true, problems: [] }));
 const website = await openTestWebsite();
+const { db, setClock } = website.database;
 const picture = await imageBytes('png', 96, 54);
-after(async () => {
-  const books = await audit(website.database.db);
-  await website.close();
-  assert.deepEqual(books, { ok: true, problems: [] });
-});
 
 /** Fetches from a host whose file counts as this many bytes. */
 function hostWith(sizeBytes: number): GuardedFetch {
@@ -36,7 +33,6 @@ function hostWith(sizeBytes: number): GuardedFetch {
 
 /** A task with an upload as its first frame, paid with both kinds of credits. */
 async function taskWithUpload(more: object = {}) {
-  const { db } = website.database;
   const visitor = await website.signIn({ credits: PAID });
   const { accountId } = visitor;
   await grant(db, { accountId, kind: 'promotional', reference: accountId, credits: PROMOTIONAL });
@@ -76,7 +72,6 @@ async function assertRefused(
   assert.partialDeepStrictEqual(inputs, [details]);
   const credits = { promotional: PROMOTIONAL, paid: PAID, reserved: 0 };
   assert.deepEqual(await creditsOf(visitor), credits);
-  const { db } = website.database;
   const left = `select id from stored_objects where owner_id = $1 and state in ('writing', 'ready')`;
   assert.deepEqual(await sql(db, left, [taskId]), []);
 }
@@ -86,7 +81,7 @@ test('an upload becomes an input of the task by a copy of its bytes', async () =
   const task = await ingested(taskId);
   assert.equal(task.phase, 'submitting');
   const rows = await sql<{ id: string; role: string; state: string; size_bytes: number }>(
-    website.database.db,
+    db,
     'select id, role, state, size_bytes from stored_objects where owner_id = $1',
     [taskId],
   );
@@ -104,20 +99,20 @@ test('an upload becomes an input of the task by a copy of its bytes', async () =
 
 /** What can happen to an upload between the create and the ingest. */
 const LOST: [string, (uploadId: string) => Promise<unknown>][] = [
-  ['has expired', () => website.database.setClock(8 * 86_400)],
+  ['has expired', () => setClock(8 * 86_400)],
   [
     'is another account’s',
     async (uploadId) => {
       const { accountId } = await website.signIn();
       const text = 'update uploads set account_id = $2 where object_id = $1';
-      await sql(website.database.db, text, [uploadId, accountId]);
+      await sql(db, text, [uploadId, accountId]);
     },
   ],
   [
     'is being deleted',
     (uploadId) => {
       const text = `update stored_objects set state = 'deleting' where id = $1`;
-      return sql(website.database.db, text, [uploadId]);
+      return sql(db, text, [uploadId]);
     },
   ],
   ['has lost its bytes', (uploadId) => website.deps.storage.delete(uploadId)],
@@ -129,7 +124,7 @@ for (const [title, lose] of LOST) {
     try {
       await ingested(created.taskId);
     } finally {
-      await website.database.setClock(0);
+      await setClock(0);
     }
     await assertRefused(created, { field: 'image_url', reason: 'unknown_upload' });
   });
@@ -152,7 +147,7 @@ test('an upload counts in the same 256 MB as what is downloaded', async () => {
 test('an upload that is larger than the rest of the 256 MB is not opened', async () => {
   const created = await taskWithUpload();
   const larger = 'update stored_objects set size_bytes = $2 where id = $1';
-  await sql(website.database.db, larger, [created.uploadId, INPUT_BYTES + 1]);
+  await sql(db, larger, [created.uploadId, INPUT_BYTES + 1]);
   await website.deps.storage.delete(created.uploadId);
   await ingested(created.taskId);
   await assertRefused(created, { field: 'image_url', ...TOO_LARGE });

@@ -31,7 +31,6 @@ const measurer = createMeasurer({ scratch });
 const website = await openTestWebsite({ scratch, measurer, space, storage });
 const picture = await imageBytes('png', 864, 496);
 after(async () => {
-  await website.close();
   await bucket.s3[Symbol.asyncDispose]();
   await disk[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();

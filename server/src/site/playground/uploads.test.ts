@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { ClientRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { after, afterEach, test } from 'node:test';
+import { afterEach, test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
 import { imageBytes } from '../../../test/media/media-fixture.ts';
 import { sql } from '../../../test/task-fixtures.ts';
-import { temporaryFolder } from '../../../test/temporary-folder.ts';
+import { openTestFolder } from '../../../test/temporary-folder.ts';
 import { until } from '../../../test/until.ts';
 import { assertPicture, beginUpload, uploadRows } from '../../../test/website/uploads.ts';
 import { ORIGIN, openTestWebsite, type TestVisitor } from '../../../test/website/website.ts';
@@ -25,7 +25,7 @@ const slowUploads: ClientRequest[] = [];
 /** How many uploads have a slot and are being received. */
 let receiving = 0;
 
-const folder = await temporaryFolder();
+const folder = await openTestFolder();
 const scratch = openScratchDirectory(folder.path);
 const website = await openTestWebsite({
   scratch: {
@@ -39,10 +39,6 @@ const website = await openTestWebsite({
   },
 });
 const picture = await imageBytes('png', 96, 54);
-after(async () => {
-  await website.close();
-  await folder[Symbol.asyncDispose]();
-});
 afterEach(() => {
   endSlowUploads();
   return untilReceiving(0);
@@ -184,12 +180,8 @@ test('three accounts leave slots for others', async () => {
   assert.equal((await (await website.signIn()).upload(picture)).status, 201);
 });
 
-test('an upload that is too slow is ended, and frees its slot', async (t) => {
+test('an upload that is too slow is ended, and frees its slot', async () => {
   const impatient = await openTestWebsite({ minUploadRate: { bytes: 1000, seconds: 0.1 } });
-  t.after(() => {
-    endSlowUploads();
-    return impatient.close();
-  });
   const visitor = await impatient.signIn();
   const ended = [1, 2, 3].map(async () => {
     const [response] = await once(slowUpload(visitor, impatient), 'response');
@@ -201,13 +193,12 @@ test('an upload that is too slow is ended, and frees its slot', async (t) => {
   assert.equal((await visitor.upload(picture)).status, 201);
 });
 
-test('an upload that fails before it is read leaves no paused body behind', async (t) => {
+test('an upload that fails before it is read leaves no paused body behind', async () => {
   const fail = async () => {
     throw new Error('the disk is full');
   };
   const scratch = { withFolder: fail, withFiles: fail, maintain: async () => {} };
   const full = await openTestWebsite({ scratch });
-  t.after(() => full.close());
   const { cookie } = await full.signIn();
   const arrived = once(full.app.server, 'request');
   const headers = { cookie, origin: ORIGIN, 'content-type': 'image/png' };

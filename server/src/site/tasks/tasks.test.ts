@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, mock, test } from 'node:test';
+import { mock, test } from 'node:test';
 import { crc32 } from 'node:zlib';
 import { assertError } from '../../../test/envelope.ts';
 import { REQUEST, sql } from '../../../test/task-fixtures.ts';
@@ -16,9 +16,9 @@ const ACTION = { command: 'objects takedown', actor: 'test', reason: null };
 const POSTER = Buffer.from('RIFF....WEBPVP8 a picture');
 
 const website = await openTestWebsite();
+const { db } = website.database;
 const make = taskMaker(website.deps);
 const ada = await website.signIn({ credits: 100_000 });
-after(() => website.close());
 
 async function listed(visitor: TestVisitor, query = ''): Promise<VideoItem[]> {
   const { status, body } = await visitor.get(`${TASKS}${query}`);
@@ -46,7 +46,7 @@ test('the list has all tasks of the account, the newest first, and no other ones
 
 test('each filter finds its tasks, and filters can be combined', async () => {
   const eve = await website.signIn({ credits: 10_000 });
-  const { keyId } = await createKey(website.database.db, { accountId: eve.accountId });
+  const { keyId } = await createKey(db, { accountId: eve.accountId });
   const done = await make(eve.accountId, {
     ended: 'completed',
     model: 'video-2.0',
@@ -80,7 +80,6 @@ test('each filter finds its tasks, and filters can be combined', async () => {
 });
 
 test('a search that has looked at as many tasks as it may continues by its cursor', async () => {
-  const { db } = website.database;
   const hal = await website.signIn({ credits: 1000 });
   const wanted = await make(hal.accountId, {
     prompt: 'A needle',
@@ -113,10 +112,10 @@ test('a malformed filter or cursor gets 400', async () => {
 test('the page of a task shows its timeline, its credits of both kinds and its request', async () => {
   const gil = await website.signIn({ credits: 200 });
   const given = { accountId: gil.accountId, credits: 100, reference: 'g' };
-  await grant(website.database.db, { ...given, kind: 'promotional' });
+  await grant(db, { ...given, kind: 'promotional' });
   const id = await make(gil.accountId, { ended: 'completed', poster: POSTER, surface: 'web' });
   await sql(
-    website.database.db,
+    db,
     `insert into task_history (task_id, at, phase, cause)
      select task_id, at, phase, '{"connection": "ark", "next": "fal"}' from task_history
      where task_id = $1 and phase = 'submitting'`,
@@ -152,7 +151,7 @@ test('the page of a task shows its timeline, its credits of both kinds and its r
 test('a video that was deleted says so, and has no link', async () => {
   const id = await make(ada.accountId, { ended: 'completed', poster: POSTER });
   const remove = `update stored_objects set state = 'deleted' where owner_id = $1`;
-  await sql(website.database.db, remove, [id]);
+  await sql(db, remove, [id]);
   const { body } = await ada.get(`${TASKS}/${id}`);
   assert.deepEqual(
     [body.status, body.charge, body.video.state],
@@ -188,7 +187,7 @@ test('a refused file is named with its reason, and the task shows its refund', a
   ];
   const details = { field, entry: 1, reason: 'undecodable', inputs };
   await sql(
-    website.database.db,
+    db,
     `update tasks set request = request || $2::jsonb, inputs = $3::jsonb, error_details = $4::jsonb
      where id = $1`,
     [id, ...[request, [accepted], details].map((value) => JSON.stringify(value))],
@@ -217,14 +216,13 @@ test('a cancelled task says who cancelled it, as far as that was recorded', asyn
   ];
   for (const [cause, advice] of cases) {
     const update = `update task_history set cause = $2 where task_id = $1 and phase = 'failed'`;
-    await sql(website.database.db, update, [id, cause === null ? null : JSON.stringify(cause)]);
+    await sql(db, update, [id, cause === null ? null : JSON.stringify(cause)]);
     assert.match((await ada.get(`${TASKS}/${id}`)).body.failure.advice, advice);
   }
 });
 
 test('a held task says what that means, and nothing of its provider', async () => {
   const id = await make(ada.accountId);
-  const { db } = website.database;
   await sql(
     db,
     `update tasks set phase = 'held', held_cause = 'acceptance', provider = 'secret-provider',
@@ -245,7 +243,6 @@ test('a held task says what that means, and nothing of its provider', async () =
 });
 
 test('names, stars and tags are an account’s own, found by search, and erased with its tasks', async () => {
-  const { db } = website.database;
   const kim = await website.signIn({ credits: 10_000 });
   const made = [
     await make(kim.accountId, { prompt: 'Plain', ended: 'content_refused' }),
@@ -297,7 +294,6 @@ test('names, stars and tags are an account’s own, found by search, and erased 
 });
 
 test('a deleted video says who deleted it, and when', async () => {
-  const { db } = website.database;
   const ids = await Promise.all(
     [0, 1, 2, 3].map(() => make(ada.accountId, { ended: 'completed' })),
   );
@@ -334,7 +330,6 @@ function unzip(bytes: Buffer): [name: string, content: string][] {
 }
 
 test('videos are downloaded one by one and together, named by prompt and date', async () => {
-  const { db } = website.database;
   const lee = await website.signIn({ credits: 10_000 });
   const one = async (prompt: string, video: string) => {
     const id = await make(lee.accountId, { prompt, ended: 'completed', video: Buffer.from(video) });
@@ -420,7 +415,6 @@ test('a poster is sent to its account, and kept by the browser for that session'
 });
 
 test('usage has a row for each day, model and key; refunds are subtracted', async () => {
-  const { db } = website.database;
   const ivy = await website.signIn({ credits: 100_000 });
   const name = '=HYPERLINK("https://evil.test")';
   const { keyId } = await createKey(db, { accountId: ivy.accountId, name });

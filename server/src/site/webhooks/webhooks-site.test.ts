@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { openTestWebsite } from '../../../test/website/website.ts';
@@ -8,7 +8,6 @@ const PATH = '/console/api/webhooks';
 const BODY = { url: 'https://example.com/hook', events: ['task.completed'] };
 
 const website = await openTestWebsite();
-after(() => website.close());
 
 test('an endpoint is made, changed, tested and deleted', async () => {
   const visitor = await website.signIn();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { makeCustomer } from '../../../test/customer.ts';
 import { createRandom, shuffled } from '../../../test/random.ts';
 import { recordingLog } from '../../../test/recording-log.ts';
@@ -21,9 +21,8 @@ import { moveNow } from '../transitions.ts';
 import { type Created, taskCreator } from './create.ts';
 import { type CheckedRequest, WEB_SURFACE } from './new-task.ts';
 
-const fixture = await openTaskFixture();
+const fixture = await openTaskFixture('audited');
 const { db } = fixture;
-after(() => fixture.closeAudited());
 
 /** Counts the transactions of the creates that arrive together. */
 function countTransactions() {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { makeCustomer } from '../../../test/customer.ts';
 import {
   bindingFor,
@@ -24,9 +24,8 @@ import { type CreateDeps, type Created, taskCreator } from './create.ts';
 import { announce } from './idempotency-keys.ts';
 import type { Binding, CheckedRequest } from './new-task.ts';
 
-const fixture = await openTaskFixture();
+const fixture = await openTaskFixture('audited');
 const { db } = fixture;
-after(() => fixture.closeAudited());
 
 /** Creates keep the same promises within a process and between processes. */
 const WAYS: Record<string, (deps: CreateDeps) => (checked: CheckedRequest) => Promise<Created>> = {

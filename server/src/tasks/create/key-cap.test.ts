@@ -19,14 +19,13 @@ import { moveNow } from '../transitions.ts';
 import { taskCreator } from './create.ts';
 import { spentThisMonth } from './key-cap.ts';
 
-const fixture = await openTaskFixture();
-const { db } = fixture;
 after(async () => {
   const { problems } = await audit(db);
-  await fixture.close();
   const others = problems.filter((problem) => !problem.includes('of the price of'));
   assert.deepEqual(others, [], 'the credits of these tasks are invented, nothing else is');
 });
+const fixture = await openTaskFixture();
+const { db } = fixture;
 
 /** A customer with many credits, and an API key with this cap. */
 async function keyWithCap(monthlyCap: number | undefined) {
@@ -155,30 +154,26 @@ test('creates and the revocation of their API key do not deadlock', async () => 
 
 test('a month begins at midnight UTC, and ended tasks of it count', async () => {
   const own = await openTaskFixture();
-  try {
-    const { db } = own;
-    const { accountId } = await makeCustomer(db, 10 * PRICE.credits);
-    const { keyId } = await createKey(db, { accountId, monthlyCap: PRICE.credits });
-    const create = taskCreator(own.deps);
-    const apiKey = { id: keyId, hasCap: true };
-    const checked = () => requestFor({ ...bindingFor(accountId), apiKey });
-    const used = async () => (await spentThisMonth(db, [keyId])).get(keyId);
-    await freezeClock(db, 0); // 2030-01-01T00:00:00Z
-    const { task } = await create(checked());
-    await assert.rejects(create(checked()), { code: 'insufficient_credits' });
-    await sql(
-      db,
-      `update tasks set phase = 'completed', due_at = null, output_object_id = 'obj_' || id
-       where id = $1`,
-      [task.id],
-    );
-    await freezeClock(db, 19 * 24 * 3600);
-    assert.equal(await used(), PRICE.credits, 'still the same month');
-    await assert.rejects(create(checked()), { code: 'insufficient_credits' });
-    await freezeClock(db, 31 * 24 * 3600); // 2030-02-01T00:00:00Z
-    assert.equal(await used(), 0);
-    await create(checked());
-  } finally {
-    await own.close();
-  }
+  const { db } = own;
+  const { accountId } = await makeCustomer(db, 10 * PRICE.credits);
+  const { keyId } = await createKey(db, { accountId, monthlyCap: PRICE.credits });
+  const create = taskCreator(own.deps);
+  const apiKey = { id: keyId, hasCap: true };
+  const checked = () => requestFor({ ...bindingFor(accountId), apiKey });
+  const used = async () => (await spentThisMonth(db, [keyId])).get(keyId);
+  await freezeClock(db, 0); // 2030-01-01T00:00:00Z
+  const { task } = await create(checked());
+  await assert.rejects(create(checked()), { code: 'insufficient_credits' });
+  await sql(
+    db,
+    `update tasks set phase = 'completed', due_at = null, output_object_id = 'obj_' || id
+     where id = $1`,
+    [task.id],
+  );
+  await freezeClock(db, 19 * 24 * 3600);
+  assert.equal(await used(), PRICE.credits, 'still the same month');
+  await assert.rejects(create(checked()), { code: 'insufficient_credits' });
+  await freezeClock(db, 31 * 24 * 3600); // 2030-02-01T00:00:00Z
+  assert.equal(await used(), 0);
+  await create(checked());
 });

@@ -143,10 +143,8 @@ test('the wheel that an installation serves is the one that hatchling builds', s
     ['served', 'built'].map(async (name) => {
       const names = await readdir(path.join(folder.path, name));
       const files = names.filter((one) => !one.endsWith('.tgz')).sort();
-      assert.deepEqual(
-        files.map((one) => path.extname(one)),
-        ['.whl', '.gz'],
-      );
+      const endings = files.map((one) => path.extname(one));
+      assert.deepEqual(endings, ['.whl', '.gz']);
       const [wheel = '', archive = ''] = files.map((one) => path.join(folder.path, name, one));
       await python.run('twine', ['check', '--strict', wheel, archive]);
       return python.run('python', ['-c', CONTENTS, wheel]);

@@ -42,10 +42,8 @@ test('two lost responses to a start, and a lost read, are one task with one char
   });
   assert.equal(video.mediaType, 'video/mp4');
   assert.match(Buffer.from(video.uint8Array.subarray(4, 8)).toString(), /ftyp/);
-  assert.deepEqual(
-    warnings.map((warning) => warning.type === 'unsupported' && warning.feature),
-    ['fps'],
-  );
+  const unsupported = warnings.map((warning) => warning.type === 'unsupported' && warning.feature);
+  assert.deepEqual(unsupported, ['fps']);
   const { tries, keys, tasks, charge } = await opened.report();
   assert.deepEqual([tries.upload, tries.create, keys.length], [1, 3, 1]);
   assert.deepEqual({ tasks, charge }, { tasks: 1, charge: 200 });

@@ -79,11 +79,8 @@ longTest('local files are uploaded, and reference videos are measured', async ()
   const framed = await machine.fw('quote', 'Snow', '--image', 'a.png', '--end-image', 'a.png');
   assert.equal(framed.out, '250\n', framed.err);
   const referenced = await machine.fw(...REFERENCED.split(' '));
-  assert.deepEqual(
-    [referenced.code, referenced.out],
-    [0, `${machine.folder}/x.mp4\n`],
-    referenced.err,
-  );
+  const printed = [referenced.code, referenced.out];
+  assert.deepEqual(printed, [0, `${machine.folder}/x.mp4\n`], referenced.err);
   const [task] = JSON.parse((await machine.fw('tasks', '--json')).out);
   assert.deepEqual([task.mode, task.credits_used], ['media-to-video', (5 + 2) * 30]);
   const uploaded = await machine.fw('uploads', 'a.png', 'clip.bin');
@@ -248,10 +245,8 @@ longTest('a 401 leaves a killed create in doubt, and only a live process locks i
   const refused = await machine.fw('resume', '--json');
   const [{ error }] = JSON.parse(refused.out);
   const [entry] = await journalOf(machine);
-  assert.deepEqual(
-    [refused.code, error.charged, error.retry, error.idempotency_key],
-    [3, 'reserved', 'same_key', entry.idempotencyKey],
-  );
+  const refusal = [refused.code, error.charged, error.retry, error.idempotency_key];
+  assert.deepEqual(refusal, [3, 'reserved', 'same_key', entry.idempotencyKey]);
   const locks = path.join(machine.folder, '.local/state/framewright/locks');
   const lock = path.join(locks, entry.idempotencyKey);
   await writeFile(lock, String(process.pid));
@@ -380,10 +375,7 @@ longTest('listen relays an event, whose signature the local server can verify', 
     child.stdout.on('data', (part) => {
       shown += part;
     });
-    await until(
-      async () => shown,
-      (so) => so.includes(secret),
-    );
+    await until(async () => shown.includes(secret));
     return { child, ended, shown: () => shown };
   };
   const killed = await listen();

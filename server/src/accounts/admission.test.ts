@@ -142,11 +142,8 @@ test('a malformed key or header is refused without a query', async () => {
   const junk = ['', 'fw_live_', 'x'.repeat(46), swapped, `${secret}0`, secret.toUpperCase()];
   const headers = [undefined, '', secret, `Basic ${secret}`, 'Bearer', 'Bearer  '];
   for (const authorization of [...headers, ...junk.map((text) => `Bearer ${text}`)]) {
-    await assert.rejects(
-      admitThrough(closed)({ ...API, authorization }),
-      { code: 'unauthorized' },
-      String(authorization),
-    );
+    const malformed = admitThrough(closed)({ ...API, authorization });
+    await assert.rejects(malformed, { code: 'unauthorized' }, String(authorization));
   }
   await assert.rejects(ask(secret, closed), /Cannot use a pool after calling end/);
 });

@@ -132,10 +132,8 @@ test('counts that could not be written are kept for the next flush', async () =>
   usage.note(keyId, '203.0.113.77');
   isDown = false;
   await usage.flush();
-  assert.deepEqual(
-    (await requests(keyId, 1)).map((day) => day.requests),
-    [2],
-  );
+  const counts = (await requests(keyId, 1)).map((day) => day.requests);
+  assert.deepEqual(counts, [2]);
 });
 
 test('the address of a revoked key is not written', async () => {

@@ -233,10 +233,8 @@ test('a process that has not configured the provider rejects its callback, so th
   const { attempt } = await makeHeldTask(fixture);
   const deps = { ...callbackDeps(fixture, report('job-x')), providers: new Map() };
   const incoming = { provider: 'scripted', segment: `${attempt.id}.token`, headers: {} };
-  await assert.rejects(
-    receiveCallback(deps, { ...incoming, body: new Uint8Array() }),
-    /no provider/,
-  );
+  const receiving = receiveCallback(deps, { ...incoming, body: new Uint8Array() });
+  await assert.rejects(receiving, /no provider/);
 });
 
 test('after `assumeAbsentAfterHours`, weak absence ends a held task as an assumption, and a job that shows up later is an orphan', async () => {

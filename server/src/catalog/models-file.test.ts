@@ -76,8 +76,6 @@ test('processes share one file; a model that it no longer names becomes the oper
   assert.equal(seed, false);
   await (await start({ ...dearer, from }))();
   assert.equal(modelNamed(await readCatalog(db), 'nova-2')?.seed, true, 'a file says all');
-  assert.deepEqual(
-    prices?.map(({ standard }) => standard['480p']),
-    [9, 10],
-  );
+  const perSecond = prices?.map(({ standard }) => standard['480p']);
+  assert.deepEqual(perSecond, [9, 10]);
 });

@@ -64,9 +64,7 @@ test('a price applies from its date on, and the last that was set for a date cou
     [4, 120, 6],
     [6, 160, undefined],
   ]);
-  assert.deepEqual(
-    [0, 1, 9, 20].map((n) => priceVersionAt(catalog, day(n))),
-    [1, 2, 3, 5],
-  );
+  const versions = [0, 1, 9, 20].map((n) => priceVersionAt(catalog, day(n)));
+  assert.deepEqual(versions, [1, 2, 3, 5]);
   assert.equal(priceVersionAt(BUILT_IN, day(1)), 1);
 });

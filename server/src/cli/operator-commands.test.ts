@@ -117,10 +117,8 @@ test('held tasks of a filter are listed, and decided only if exactly these are c
   await assert.rejects(run(once), /finds 0 now: nothing was decided/);
   for (const id of ids) {
     const [latest] = await run(`actions list --target ${id}`);
-    assert.deepEqual(
-      [latest.command, latest.reason, latest.details],
-      ['tasks reconcile', 'because', { kind: 'failed' }],
-    );
+    const recorded = [latest.command, latest.reason, latest.details];
+    assert.deepEqual(recorded, ['tasks reconcile', 'because', { kind: 'failed' }]);
     assert.equal((await run(`tasks show ${id}`)).phase, 'failed');
   }
 });

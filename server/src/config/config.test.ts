@@ -36,10 +36,8 @@ test('a value may be a fraction or have spaces around it; an empty value counts 
     OUTBOUND_ALLOW: 'localhost:8443, [::1]:1',
     OUTBOUND_DENY: '20.1.2.0/24',
   });
-  assert.deepEqual(
-    [config.metricsPort, config.pollMinSeconds, config.logLevel],
-    [9100, 0.2, 'info'],
-  );
+  const settings = [config.metricsPort, config.pollMinSeconds, config.logLevel];
+  assert.deepEqual(settings, [9100, 0.2, 'info']);
   assert.equal(config.publicUrl, 'https://video.example.com/base');
   assert.deepEqual(config.clientHosts.allow, new Set(['localhost:8443', '[::1]:1']));
   assert.deepEqual(config.clientHosts.deny?.rules, ['Subnet: IPv4 20.1.2.0/24']);

@@ -93,10 +93,8 @@ test('the statements of a snapshot see the same rows and cannot write', async ()
     await db.query(ADD, [10]);
     assert.equal(await total(tx), before);
   });
-  await assert.rejects(
-    db.snapshot((tx) => tx.query(ADD, [11])),
-    { code: '25006' },
-  );
+  const adding = db.snapshot((tx) => tx.query(ADD, [11]));
+  await assert.rejects(adding, { code: '25006' });
 });
 
 test('statements sent together run in order, and the first failure is thrown', async () => {

@@ -51,10 +51,8 @@ test('an item whose work throws does not fail the others, and nothing is done tw
       }),
   });
   const results = await Promise.allSettled([20, 21, 22].map((n) => add(db, n)));
-  assert.deepEqual(
-    results.map(({ status }) => status),
-    ['fulfilled', 'rejected', 'fulfilled'],
-  );
+  const statuses = results.map(({ status }) => status);
+  assert.deepEqual(statuses, ['fulfilled', 'rejected', 'fulfilled']);
   const text = 'select n from numbers where n between 20 and 22 order by n';
   const added = await db.query({ name: '', text });
   assert.deepEqual(added, [{ n: 20 }, { n: 22 }]);

@@ -7,11 +7,7 @@ import { startInterval } from './interval.ts';
 test('a run that is asked for begins at once, or right after the run under way', async () => {
   const stop = new AbortController();
   const runs: Array<() => void> = [];
-  const begun = (count: number) =>
-    until(
-      async () => runs.length,
-      (length) => length === count,
-    );
+  const begun = (count: number) => until(async () => runs.length === count);
   const options = { name: 'a test', log: quiet, signal: stop.signal };
   const runNow = startInterval(3600, options, () => new Promise<void>((end) => runs.push(end)));
   await begun(1);

@@ -166,10 +166,8 @@ test('a repeated clawback is booked once, also in parallel, and refused with oth
   );
   assert.equal(results.filter(({ booked }) => booked).length, 1);
   const other = { accountId, credits: 61, payment, reference: `${payment}:60`, note: 'chargeback' };
-  await assert.rejects(
-    clawBack(db, other, async () => {}),
-    /used with other values/,
-  );
+  const taking = clawBack(db, other, async () => {});
+  await assert.rejects(taking, /used with other values/);
   assert.deepEqual(await paid(accountId), { available: 40, reserved: 0 });
 });
 

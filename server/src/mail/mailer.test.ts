@@ -91,11 +91,7 @@ test('a shutdown does not wait for a pause between two tries', async () => {
   const patient = open({ pauseMs: 600_000 });
   const before = server.tries();
   const sent = patient.sendMail(MAIL);
-  await until(
-    async () => server.tries(),
-    (tries) => tries > before,
-    10,
-  );
+  await until(async () => server.tries() > before, Boolean, 10);
   await patient.close();
   assert.equal(await sent, false);
 });

@@ -65,10 +65,8 @@ test('the commands are refused until they have a price, then add the hidden mode
   const { set, route } = models.find(({ id }: VendorModel) => id === 'alibaba/wan-3.0');
   await assert.rejects(runCommand(argumentsOf(set)), /--price/);
   const added = await runCommand(argumentsOf(set.replaceAll('CREDITS', '10')));
-  assert.deepEqual(
-    [added.state, added.durations, added.dropped],
-    ['hidden', '4,5,6,7,8,9,10,11,12,13,14,15', {}],
-  );
+  const shown = [added.state, added.durations, added.dropped];
+  assert.deepEqual(shown, ['hidden', '4,5,6,7,8,9,10,11,12,13,14,15', {}]);
   const { steps } = await runCommand(argumentsOf(route));
   assert.equal(steps, 'openrouter model=alibaba/wan-3.0');
   const again = await runCommand(['models', 'import', 'openrouter']);

@@ -159,10 +159,8 @@ test('a job that a submit reports after its task was failed by an operator is an
   });
   await assert.rejects(submitTask(submitDeps(fixture, decidesMeanwhile), task), Superseded);
   const { orphan_jobs: orphans } = await detailsOf(fixture, task.id);
-  assert.deepEqual(
-    orphans.map(({ job_id, state }) => [job_id, state]),
-    [['job-after-the-decision', 'confirmed']],
-  );
+  const recorded = orphans.map(({ job_id, state }) => [job_id, state]);
+  assert.deepEqual(recorded, [['job-after-the-decision', 'confirmed']]);
 });
 
 test('a job of another task is refused, whoever named it, and changes nothing', async () => {

@@ -163,10 +163,8 @@ test('a takedown decides all reports of the video, and tells only its owner why'
   for (const word of [taskId, 'copyright', 'a film of 1999', 'reply']) {
     assert.ok(toOwner?.text.includes(word), word);
   }
-  assert.deepEqual(
-    toReporters.map(({ to }) => to),
-    ['eve@example.com', 'mallory@example.com'],
-  );
+  const addresses = toReporters.map(({ to }) => to);
+  assert.deepEqual(addresses, ['eve@example.com', 'mallory@example.com']);
   for (const { text } of toReporters) {
     assert.match(text, /the video was removed/);
     for (const secret of [owner.accountId, owner.email, taskId, '1999']) {
@@ -245,10 +243,8 @@ test('the queue is oldest first, its age is a metric, and what reporters wrote i
   await freezeClock(db, 3 * DAY);
   const second = await receiptOf({ video: taskId });
   const { items } = (await (await asOperator()).get(`${OPERATOR}/verbs/reports/list`)).body;
-  assert.deepEqual(
-    items.map(({ id }: { id: string }) => id),
-    [first, second],
-  );
+  const ids = items.map(({ id }: { id: string }) => id);
+  assert.deepEqual(ids, [first, second]);
   const { reports } = await readFigures(db);
   const ages = reports.map(({ reason, oldest_seconds: age }) => [reason, age]).sort();
   assert.deepEqual(ages, [

@@ -134,10 +134,8 @@ test('an object becomes ready once, and only if the transaction commits', async 
 test('either all of the objects become ready, or the call fails', async () => {
   const [first, deleting] = [await store('task_3', 'input'), await store('task_3b', 'input')];
   await markForDeletion(db, ['task_3b'], ['input']);
-  await assert.rejects(
-    db.transaction((tx) => markReady(tx, [first, deleting], null)),
-    /not all objects/,
-  );
+  const marking = db.transaction((tx) => markReady(tx, [first, deleting], null));
+  await assert.rejects(marking, /not all objects/);
   assert.equal(await stateOf(first), 'writing');
 });
 

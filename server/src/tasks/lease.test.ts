@@ -78,10 +78,8 @@ test('the sender of a submit reclaims the lease, unless the task no longer waits
   assert.equal(back.lease, second.lease + 1);
   await assert.rejects(moveNow(db, second, { to: 'generating' }), Superseded);
   await moveNow(db, back, { to: 'generating' });
-  await assert.rejects(
-    db.transaction((tx) => reclaimLease(tx, second)),
-    Superseded,
-  );
+  const reclaiming = db.transaction((tx) => reclaimLease(tx, second));
+  await assert.rejects(reclaiming, Superseded);
 });
 
 /** Lets another worker lease a task, so that the given lease is superseded. */
@@ -121,10 +119,8 @@ test('of jobs accepted together, none is lost when the lease of one task is supe
       return acceptShared(db, { task, attempt, jobId: `job of ${task.id}` });
     }),
   );
-  assert.deepEqual(
-    accepted.map((task) => task?.phase),
-    ['generating', undefined, 'generating'],
-  );
+  const phases = accepted.map((task) => task?.phase);
+  assert.deepEqual(phases, ['generating', undefined, 'generating']);
   const states = await Promise.all(
     tasks.map(async ({ id }) => (await currentAttempt(db, id))?.state),
   );

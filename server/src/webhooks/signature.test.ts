@@ -176,8 +176,9 @@ for (const [i, { tab, version, file, ask, compile, run }] of LANGUAGES.entries()
         assert.equal(ran.status, 0, ran.stderr);
         output = ran.stdout;
       }
+      const verdicts = output.trim().split('\n');
       assert.deepEqual(
-        output.trim().split('\n'),
+        verdicts,
         cases.map(({ isGenuine }) => String(isGenuine)),
       );
     } finally {

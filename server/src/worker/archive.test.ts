@@ -59,10 +59,8 @@ test('when another worker completes one of several tasks, the others still compl
     ['done', Superseded, 'done'],
   );
   const objects = await Promise.all(tasks.map(statesOf));
-  assert.deepEqual(
-    objects.map((ofTask) => ofTask.map(({ state }) => state)),
-    [['ready'], ['deleted', 'ready'], ['ready']],
-  );
+  const states = objects.map((ofTask) => ofTask.map(({ state }) => state));
+  assert.deepEqual(states, [['ready'], ['deleted', 'ready'], ['ready']]);
   const late = objects[1]?.[0]?.id ?? '';
   await assert.rejects(others.storage.open(late), ObjectMissing, 'written after its deletion');
 });
@@ -127,10 +125,8 @@ test('what a process stored in a bucket before it died is deleted by the next ru
   await sql(db, 'update tasks set leased_until = null where id = $1', [task.id]);
   await archive(archiveDeps({ storage: bucket }), await claimTask(db, task.id));
   const states = await statesOf(task);
-  assert.deepEqual(
-    states.map(({ state }) => state),
-    ['deleting', 'ready'],
-  );
+  const names = states.map(({ state }) => state);
+  assert.deepEqual(names, ['deleting', 'ready']);
   assert.equal(states[0]?.id, left);
   await deleteMarked({ db, storage: bucket });
   assert.equal(await bucket.sizeOf(left), undefined);

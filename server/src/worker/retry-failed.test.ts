@@ -128,10 +128,8 @@ test('an unbilled failure of the provider moves the task on once, with its reser
   const first = await readTask(db, made.id);
   const cost = { amount: '0.05', currency: 'usd' };
   const moved = await failJob(first, { ...BROKEN, cost });
-  assert.deepEqual(
-    [moved.phase, moved.provider, moved.retried_from, moved.route_tried],
-    ['submitting', 'b', 'scripted', null],
-  );
+  const path = [moved.phase, moved.provider, moved.retried_from, moved.route_tried];
+  assert.deepEqual(path, ['submitting', 'b', 'scripted', null]);
   assert.notEqual(moved.announced_at, null, 'its key is never released');
   const reserved = { available: 0, reserved: PRICE.credits };
   assert.deepEqual((await balances(db, first.account_id)).paid, reserved);

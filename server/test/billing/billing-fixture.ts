@@ -179,10 +179,8 @@ export function auditAfterwards(
   after(async () => {
     const { problems } = await audit(database.db);
     await close();
-    assert.deepEqual(
-      problems.filter((problem) => !isExpected(problem)),
-      [],
-    );
+    const unexpected = problems.filter((problem) => !isExpected(problem));
+    assert.deepEqual(unexpected, []);
   });
 }
 

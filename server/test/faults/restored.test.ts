@@ -57,10 +57,7 @@ async function running<T>(
 /** Asserts that a new task is submitted, and that the held ones are not. */
 async function assertHeld(db: Database, simulator: SimulatorProcess, api: Client): Promise<void> {
   await api.create(BODY);
-  await until(
-    () => simulator.jobs(),
-    (jobs) => jobs.length > TASKS,
-  );
+  await until(async () => (await simulator.jobs()).length > TASKS);
   await delay(1500); // several finds
   const rows = await sql<{ phase: string; n: number }>(
     db,
@@ -94,10 +91,7 @@ test('workers notice a restored database and claim nothing; no job runs twice', 
   });
   await cp(server, backUp, { recursive: true });
   await running(server, { ...env, ROLES: 'worker' }, () =>
-    until(
-      () => simulator.jobs(),
-      (jobs) => jobs.length === TASKS,
-    ),
+    until(async () => (await simulator.jobs()).length === TASKS),
   );
   await rm(server, { recursive: true });
   await cp(backUp, server, { recursive: true });

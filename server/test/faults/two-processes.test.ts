@@ -74,10 +74,7 @@ test('tasks of a connection that one process has are left to it by the other', a
   ];
   await Promise.all([untilAt(runs, 'second generating'), untilAt(lost, 'second held')]);
   const waits = await create(newer, { ...alone, prompt: 'A lighthouse that waits' });
-  await until(
-    () => sql(db, `select from attempts where state = 'rejected'`),
-    ({ length }) => length > 0,
-  );
+  await until(async () => (await sql(db, `select from attempts where state = 'rejected'`)).length);
   const assertLeft = async () => {
     assert.equal(await placeOf(runs), 'second generating');
     assert.equal(await placeOf(lost), 'second held');
@@ -132,11 +129,7 @@ test('a model is offered, priced, routed, generated and retired while two proces
     isSeen: (service: ServiceProcess) => Promise<boolean>,
   ) => {
     const startedAt = performance.now();
-    await until(
-      () => both(isSeen),
-      (seen) => seen.every(Boolean),
-      10,
-    );
+    await until(async () => (await both(isSeen)).every(Boolean), Boolean, 10);
     t.diagnostic(`${what}: seen by both after ${Math.round(performance.now() - startedAt)} ms`);
   };
   const refusals = async () =>
@@ -220,10 +213,7 @@ test('a route by time begins at the connection whose jobs took less', async () =
 test('in the end each task has one job, and the books agree', async () => {
   const accepted = `select count(*)::int as n from attempts where state = 'accepted'`;
   const waiting = `select from tasks where phase in ('reserved', 'submitting')`;
-  await until(
-    () => sql(db, waiting),
-    ({ length }) => length === 0,
-  );
+  await until(async () => (await sql(db, waiting)).length === 0);
   const [{ n } = { n: 0 }] = await sql<{ n: number }>(db, accepted);
   assert.equal((await ark.jobs()).length + (await second.jobs()).length, n);
   const tasks = await sql(db, `select from tasks where phase <> 'failed'`);

@@ -104,10 +104,7 @@ async function fillPhases({ db, provider, media, ids, create, changeJob, oldWork
   await create('in flight');
   await until(async () => (await provider.jobs()).some(({ prompt }) => prompt === 'in flight'));
   await create('submitting');
-  await until(
-    () => sql(db, `select from attempts where state = 'rejected'`),
-    ({ length }) => length === 1,
-  );
+  await until(async () => (await sql(db, `select from attempts where state = 'rejected'`)).length);
   await oldWorker.kill('SIGKILL');
   await create('reserved');
   media.serve('/picture.png', { kind: 'bytes', bytes: await readFile(PICTURE) });

@@ -50,10 +50,8 @@ test('a damaged render holds task and credits, and is read again later', async (
   assert.deepEqual([status, error, credits_refunded], ['processing', null, 0]);
   assert.equal(await task.availableCredits(), 0);
   assert.deepEqual((await audit(db)).problems, []);
-  assert.deepEqual(
-    (await fixture.settled(task.id, 'held')).history.map(({ phase }) => phase),
-    ['submitting', 'generating', 'archiving', 'held'],
-  );
+  const phases = (await fixture.settled(task.id, 'held')).history.map(({ phase }) => phase);
+  assert.deepEqual(phases, ['submitting', 'generating', 'archiving', 'held']);
 
   await writeFile(render, whole);
   await fixture.database.setClock(RECONCILE_SECONDS + 60);

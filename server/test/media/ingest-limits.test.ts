@@ -22,9 +22,7 @@ test('all inputs of a request share 256 MB, counted as they arrive', async (t) =
   const customer = await fixture.customer(60);
   const { status, body } = await customer.create({ ...REFERENCES, reference_image_urls: both });
   const { field, reason, limit_bytes } = body.error.details;
-  assert.deepEqual(
-    [status, field, reason, limit_bytes],
-    [400, 'reference_image_urls', 'too_large', INPUT_BYTES],
-  );
+  const refusal = [status, field, reason, limit_bytes];
+  assert.deepEqual(refusal, [400, 'reference_image_urls', 'too_large', INPUT_BYTES]);
   assert.deepEqual(await fixture.storedFiles(), []);
 });

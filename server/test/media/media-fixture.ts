@@ -135,10 +135,7 @@ export async function deleted(
 ): Promise<void> {
   const text = `select id, role, state from stored_objects where owner_id = $1 and state <> 'deleted'
     and (cardinality($2::text[]) = 0 or role = any($2))`;
-  await until(
-    () => sql<{ id: string }>(fixture.db, text, [taskId, roles]),
-    (left) => left.length === 0,
-  );
+  await until(async () => (await sql(fixture.db, text, [taskId, roles])).length === 0);
 }
 
 /** The bytes of a still test picture. */

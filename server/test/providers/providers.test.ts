@@ -159,11 +159,8 @@ test('each foreign provider makes a video, which is delivered and paid for once'
   }
   for (const [name, simulator] of simulators) {
     const jobs = await simulator.jobs();
-    assert.deepEqual(
-      jobs.map(({ prompt }) => prompt),
-      [BODY.prompt],
-      name,
-    );
+    const prompts = jobs.map(({ prompt }) => prompt);
+    assert.deepEqual(prompts, [BODY.prompt], name);
   }
   const requests = await simulators.get('comfyui')?.requests();
   assert.equal(requests?.filter(({ call }) => call === 'upload').length, 1);

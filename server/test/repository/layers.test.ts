@@ -41,10 +41,8 @@ function layerOf(room: string): number {
 }
 
 function assertNone(wrong: typeof sources): void {
-  assert.deepEqual(
-    wrong.map(({ name }) => name),
-    [],
-  );
+  const badNames = wrong.map(({ name }) => name);
+  assert.deepEqual(badNames, []);
 }
 
 test('a room imports itself and lower layers only', () => {
@@ -105,10 +103,8 @@ test('the pages import nothing of the server but types of the website, and how m
     ({ name, text }) =>
       /^(?:server|console)\/src\//.test(name) && /style: 'currency'|minor \/ 100/.test(text),
   );
-  assert.deepEqual(
-    formatting.map(({ name }) => name),
-    [CURRENCY],
-  );
+  const formatters = formatting.map(({ name }) => name);
+  assert.deepEqual(formatters, [CURRENCY]);
 });
 
 /** Whether a file imports this one for its types only, in each statement that names it. */
@@ -155,10 +151,8 @@ test('no two files of the product export the same name', () => {
       owners.set(name, [...(owners.get(name) ?? []), file]);
     }
   }
-  assert.deepEqual(
-    [...owners].filter(([, exporters]) => exporters.length > 1),
-    [],
-  );
+  const shared = [...owners].filter(([, exporters]) => exporters.length > 1);
+  assert.deepEqual(shared, []);
 });
 
 test('an erasure calls what each room exports to erase an account', () => {

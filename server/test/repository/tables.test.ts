@@ -74,10 +74,8 @@ test('each table of the schema has one owner', async () => {
       `select relname as name from pg_class
        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by relname`,
     );
-    assert.deepEqual(
-      rows.map(({ name }) => name),
-      [...ROOM_OF.keys()].toSorted(),
-    );
+    const tables = rows.map(({ name }) => name);
+    assert.deepEqual(tables, [...ROOM_OF.keys()].toSorted());
   } finally {
     await close();
   }

@@ -43,10 +43,8 @@ test('a statement name is used once', () => {
       ...text.matchAll(/ = (?:query\w*|whether|command)(?:<[^`]*?>)?\(\s*'([^']+)'/g),
     ].map(([, name]) => name),
   );
-  assert.deepEqual(
-    names.filter((name, i) => names.indexOf(name) !== i),
-    [],
-  );
+  const twice = names.filter((name, i) => names.indexOf(name) !== i);
+  assert.deepEqual(twice, []);
 });
 
 test('statements name their columns: an added column must not change what they return', () => {

@@ -87,10 +87,8 @@ export async function assertTidyObjects(
     (rows) => rows.every(({ state }) => state === 'ready' || state === 'deleted'),
   );
   const ready = objects.filter(({ state }) => state === 'ready');
-  assert.deepEqual(
-    ready.filter(({ role }) => role === 'input'),
-    [],
-  );
+  const inputs = ready.filter(({ role }) => role === 'input');
+  assert.deepEqual(inputs, []);
   const files = typeof stored === 'string' ? filesUnder(path.join(stored, 'objects')) : stored();
   assert.deepEqual(await files, ready.map(({ id }) => id).sort());
 }

@@ -60,10 +60,7 @@ export async function startLoadBalancer(): Promise<LoadBalancer> {
     use: (name, url) => void targets.set(name, url),
     async drain(name) {
       targets.delete(name);
-      await until(
-        async () => posts.get(name) ?? 0,
-        (count) => count === 0,
-      );
+      await until(async () => !posts.get(name));
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

@@ -148,10 +148,8 @@ test('one trace follows a task from its POST to its delivery, across processes',
 });
 
 test('a client that does not record its trace gets no spans, but its task keeps the trace', async () => {
-  assert.deepEqual(
-    receiver.spans().filter(({ traceId }) => traceId === NOT_RECORDED),
-    [],
-  );
+  const unrecorded = receiver.spans().filter(({ traceId }) => traceId === NOT_RECORDED);
+  assert.deepEqual(unrecorded, []);
   const sql = statement('test_traceparent', 'select traceparent from tasks where id = $1');
   const [row] = await database.db.query<{ traceparent: string }>(sql, [notRecorded.id]);
   assert.match(row?.traceparent ?? '', new RegExp(`^00-${NOT_RECORDED}-[0-9a-f]{16}-00$`));

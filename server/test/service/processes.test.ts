@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { audit } from '../../src/operator/audit.ts';
 import { client, SMALLEST } from '../client.ts';
+import { untilPhase } from '../crash/crash-fixture.ts';
 import { makeCustomer } from '../customer.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -20,10 +21,7 @@ before(async () => {
   folder = await temporaryFolder();
   env = { DATABASE_URL: database.url, DATA_DIR: folder.path, PROCESSES: '2' };
   service = await startServiceProcess({ ...env, DRAIN_SECONDS: '1' });
-  await until(
-    async () => pids().size,
-    (count) => count === 3,
-  );
+  await until(async () => pids().size === 3);
 });
 after(async () => {
   await service?.kill('SIGKILL');
@@ -67,10 +65,7 @@ test('the processes of one start share its port, its limits and its metrics', as
   const { secret } = await makeCustomer(database.db, 60);
   const created = await client(service.url, secret).create(SMALLEST, 'shared');
   assert.equal(created.status, 202);
-  await until(
-    () => tasksOfKey(database.db, 'shared'),
-    ([task]) => task?.phase === 'completed',
-  );
+  await untilPhase(database.db, 'shared', 'completed');
   const before = await Promise.all([served('api-1'), served('api-2')]);
   const admitted = (await statuses(60, secret)).filter((status) => status === 200);
   assert.equal(admitted.length, 29, 'the create was the first of 30');
@@ -96,15 +91,9 @@ test('a process that dies is started again, and the others serve meanwhile', asy
   assert.deepEqual([...new Set(await statuses(4, secret))], [200]);
   const { status } = await client(service.url, secret).create(SMALLEST, 'after');
   assert.equal(status, 202);
-  await until(
-    () => tasksOfKey(database.db, 'after'),
-    ([task]) => task?.phase === 'completed',
-  );
+  await untilPhase(database.db, 'after', 'completed');
   const isReplaced = ([name, pid]: [string, number]) => pids().get(name) !== pid;
-  await until(
-    async () => lost.filter(isReplaced).length,
-    (count) => count === 2,
-  );
+  await until(async () => lost.filter(isReplaced).length === 2);
   t.diagnostic(`recovered after ${((performance.now() - lostAt) / 1000).toFixed(1)} s`);
   assert.match(service.output(), /"ended":"api-1".*"signal":"SIGKILL".*is restarted/);
 });
@@ -123,10 +112,7 @@ test('SIGTERM ends all processes; a client that waits gets its response before',
   const apis = [...pids()].filter(([name]) => name !== 'worker').map(([, pid]) => pid);
   const { secret } = await makeCustomer(database.db, 60);
   const created = client(service.url, secret).create({ ...SMALLEST, prompt: 'At the end' }, 'end');
-  await until(
-    () => tasksOfKey(database.db, 'end'),
-    (tasks) => tasks.length === 1,
-  );
+  await until(async () => (await tasksOfKey(database.db, 'end')).length === 1);
   const ended = service.kill('SIGTERM');
   const readyUrl = service.metricsUrl.replace('/metrics', '/readyz');
   const readiness = async () => fetch(readyUrl).then(({ status }) => status, String);

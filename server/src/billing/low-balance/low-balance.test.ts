@@ -89,10 +89,8 @@ test('an order that has failed is not paid later, with another card', async () =
   assert.equal((await settle()).failure, 'no card is saved');
   saveCard(state, customer);
   const order = await settle();
-  assert.deepEqual(
-    [order.state, order.failure, paymentsOf(order)],
-    ['failed', 'no card is saved', 0],
-  );
+  const end = [order.state, order.failure, paymentsOf(order)];
+  assert.deepEqual(end, ['failed', 'no card is saved', 0]);
 });
 
 /** A Stripe that refuses the next charge; `appear` makes the charge nevertheless. */
@@ -246,10 +244,8 @@ test('a mail and an event are written once per shortage, however many processes 
   assert.equal((await fixture.mailsTo(accountId)).length, 2);
   const event = { available_credits: 100, below_credits: 500 };
   const events = await sql<{ data: object }>(db, 'select data from webhook_deliveries');
-  assert.deepEqual(
-    events.map(({ data }) => data),
-    [event, event],
-  );
+  const told = events.map(({ data }) => data);
+  assert.deepEqual(told, [event, event]);
 });
 
 test('a pack is bought once when the balance falls, within the limit of the month', async () => {

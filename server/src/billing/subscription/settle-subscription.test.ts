@@ -136,10 +136,8 @@ test('two windows that open a Checkout at once leave one that can be paid', asyn
   const open = state
     .all('checkout.session')
     .filter((one) => one.customer === customer && one.status === 'open');
-  assert.deepEqual(
-    open.map(({ id }) => id),
-    [second.session],
-  );
+  const sessions = open.map(({ id }) => id);
+  assert.deepEqual(sessions, [second.session]);
   completeSession(state, second.session, 'now');
   assert.equal(await available(accountId), 3000);
 });
@@ -251,8 +249,9 @@ test('a line whose price no plan has brings nothing, and operators see which', a
   assert.deepEqual(seen(unknown.id), ['mismatched', 0, 0, 800, lines(800)]);
   for (const { id } of orders) await settleOrder(fixture.deps, id);
   const again = await listOrders(db, { accountId, limit: 10 });
+  const failures = again.map(({ failure }) => failure);
   assert.deepEqual(
-    again.map(({ failure }) => failure),
+    failures,
     orders.map(({ failure }) => failure),
   );
   assert.deepEqual((await audit(db)).problems, []);

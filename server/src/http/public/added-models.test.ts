@@ -26,10 +26,8 @@ const quote = async (body: object) =>
 
 test('an added model is created, quoted, listed and described with what it offers', async () => {
   const created = await customer.create(BODY);
-  assert.deepEqual(
-    [created.status, created.body.model, created.body.credits_used],
-    [202, NOVA.name, 35],
-  );
+  const shown = [created.status, created.body.model, created.body.credits_used];
+  assert.deepEqual(shown, [202, NOVA.name, 35]);
   assert.equal((await quote(BODY)).body.credits_per_second, 7);
   const models = await read('/api/v1/models');
   assert.deepEqual(models.data.at(-1), {

@@ -64,10 +64,8 @@ test('a file that was sent to the bucket by a link is measured at its first use'
   assert.equal((await put(upload)).status, 200);
   // Of two creates at once, one makes the upload usable, and both use it.
   const created = await Promise.all([create(url), create(url)]);
-  assert.deepEqual(
-    created.map((response) => response.status),
-    [202, 202],
-  );
+  const statuses = created.map((response) => response.status);
+  assert.deepEqual(statuses, [202, 202]);
   for (const response of created) {
     assert.equal((await ingested(response.body.id)).phase, 'submitting');
   }

@@ -127,10 +127,8 @@ test('a use makes an upload of the API last a day, and one of the website seven'
     [visitor.accountId],
   );
   await setClock(0);
-  assert.deepEqual(
-    days.map((row) => row.days),
-    [1, 7],
-  );
+  const numbers = days.map((row) => row.days);
+  assert.deepEqual(numbers, [1, 7]);
 });
 
 test('an unusable file is refused, and nothing of it is kept', async () => {

@@ -5,10 +5,8 @@ import { readIsoTime, withIsoTimes } from './iso-time.ts';
 
 test('fields with separators are quoted, and a missing value is empty', () => {
   const at = new Date(0);
-  assert.equal(
-    csvLine(['a,b', 'say "no"', null, undefined, -3, at]),
-    '"a,b","say ""no""",,,-3,1970-01-01T00:00:00.000Z\r\n',
-  );
+  const line = csvLine(['a,b', 'say "no"', null, undefined, -3, at]);
+  assert.equal(line, '"a,b","say ""no""",,,-3,1970-01-01T00:00:00.000Z\r\n');
 });
 
 test('a spreadsheet runs no text as a formula', () => {

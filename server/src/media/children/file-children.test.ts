@@ -65,10 +65,7 @@ test('a child decodes files of one source only', async () => {
 test('one child is started for a source whose files are expected, and takes the next file', async () => {
   const decode = await openChildren();
   for (let times = 0; times < 3; times += 1) decode.prepare('one');
-  await until(
-    async () => decode.started(),
-    (started) => started > 0,
-  );
+  await until(async () => decode.started());
   const first = await decode('one');
   decode.prepare('one');
   assert.equal(await decode('one'), first);
@@ -114,11 +111,7 @@ test('a child without a file ends after a few seconds, and its folder is removed
     const all = await readdir(path.join(folder, 'scratch'), { recursive: true });
     return all.filter((name) => name.includes(path.sep)).length;
   };
-  await until(
-    async () => isAlive() || (await folders()) > 0,
-    (isThere) => !isThere,
-    60,
-  );
+  await until(async () => !isAlive() && (await folders()) === 0);
 });
 
 test('a folder that can not be removed fails no file, and not the process', async () => {

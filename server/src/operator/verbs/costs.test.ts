@@ -277,10 +277,8 @@ test('the cost of a job never changes once terms have said it', async () => {
     assert.deepEqual(await costs(), wanted, terms);
   }
   const listed = (await listTerms(db)).filter(({ connection }) => connection === 'ark');
-  assert.deepEqual(
-    listed.map(({ price }) => price),
-    ['4', '2', '9', '0.1', '0.7'],
-  );
+  const prices = listed.map(({ price }) => price);
+  assert.deepEqual(prices, ['4', '2', '9', '0.1', '0.7']);
   const first = `fal video-2.0-fast 720p 1 usd --from ${day(1)}`;
   const both = await Promise.allSettled([setTerms(first), setTerms(first.replace('1', '2'))]);
   assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);

@@ -48,16 +48,12 @@ test('a model is set and listed in the same words, and each change is recorded',
     reference_price: 'none',
     from,
   });
-  assert.deepEqual(
-    [next_price, next_reference_price, next_from],
-    ['480p=11', 'none', new Date(from)],
-  );
+  const next = [next_price, next_reference_price, next_from];
+  assert.deepEqual(next, ['480p=11', 'none', new Date(from)]);
   const list = MODELS['models list'].prepare({});
   const listed = await list(DEPS, { command: 'models list', actor: 'ada', reason: null });
-  assert.deepEqual(
-    listed.map(({ name }) => name),
-    ['video-2.0', 'video-2.0-fast', 'video-2.0-mini', 'nova-1'],
-  );
+  const names = listed.map(({ name }) => name);
+  assert.deepEqual(names, ['video-2.0', 'video-2.0-fast', 'video-2.0-mini', 'nova-1']);
   const actions = await listActions(db, { target: 'nova-1', limit: 10 });
   assert.equal(actions.length, 2);
 });

@@ -135,10 +135,8 @@ test('a request uses the workflow that takes exactly its files', () => {
   assert.equal(nameFor(), '');
   assert.equal(nameFor('first_frame'), 'first_frame');
   assert.equal(nameFor('last_frame', 'first_frame'), 'first_frame,last_frame');
-  assert.equal(
-    nameFor('reference_image', 'reference_video', 'reference_image'),
-    'reference_image_1,reference_image_2_url,reference_video_1',
-  );
+  const name = nameFor('reference_image', 'reference_video', 'reference_image');
+  assert.equal(name, 'reference_image_1,reference_image_2_url,reference_video_1');
   assert.equal(nameFor('reference_image'), undefined);
   assert.equal(nameFor('last_frame'), undefined);
 });

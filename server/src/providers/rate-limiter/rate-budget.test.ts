@@ -35,10 +35,8 @@ async function takeTurns(count: number, budget: RateBudget = READS): Promise<num
 
 function assertSpacing(waits: number[], first: number, seconds: number): void {
   const expected = waits.map((_, index) => (first + index * seconds).toFixed(6));
-  assert.deepEqual(
-    waits.map((wait) => wait.toFixed(6)),
-    expected,
-  );
+  const rounded = waits.map((wait) => wait.toFixed(6));
+  assert.deepEqual(rounded, expected);
 }
 
 test('turns taken at one moment over many connections are exactly one spacing apart', async () => {

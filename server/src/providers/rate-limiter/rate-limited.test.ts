@@ -111,10 +111,8 @@ test('a quota does not wait for another, and a call without a budget does not wa
   );
   assert.ok(one && other);
   const outcomes = await Promise.all([send(one), send(other)]);
-  assert.deepEqual(
-    outcomes.map(({ kind }) => kind),
-    ['accepted', 'accepted'],
-  );
+  const kinds = outcomes.map(({ kind }) => kind);
+  assert.deepEqual(kinds, ['accepted', 'accepted']);
   await Promise.all([one.read('job'), one.read('job')]);
   assert.equal(calls.length, 4);
 });

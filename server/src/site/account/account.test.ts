@@ -76,10 +76,8 @@ test('an account is closed at once, and erased after a grace period; its books s
   assert.equal((await balanceWith(secret)).statusCode, 401);
   await website.sendMails();
   const mail = website.outbox.findLast(({ to }) => to === visitor.email);
-  assert.match(
-    mail?.subject ?? '',
-    /^Your account will be deleted on \d{4}-\d\d-\d\d \d\d:\d\d UTC$/,
-  );
+  const subject = mail?.subject ?? '';
+  assert.match(subject, /^Your account will be deleted on \d{4}-\d\d-\d\d \d\d:\d\d UTC$/);
   assert.match(mail?.text ?? '', /sign in before then: http:\/\/localhost:8080\/sign-in/);
   assert.match(mail?.text ?? '', /30 paid and 0 promotional credits/);
   await setClock(6.9 * 86_400);
@@ -220,10 +218,8 @@ test('an export is one file, made once, for its owner alone, and for a day', asy
   assert.ok(text.includes('content_refused'));
   await website.sendMails();
   const mails = website.outbox.filter(({ to }) => to === visitor.email);
-  assert.deepEqual(
-    mails.map(({ subject }) => subject),
-    ['Your data is ready'],
-  );
+  const subjects = mails.map(({ subject }) => subject);
+  assert.deepEqual(subjects, ['Your data is ready']);
   const other = await website.signIn();
   assertError(await other.get(`${url}/file`), 'not_found');
   await visitor.write(url);

@@ -116,8 +116,9 @@ test('the invoices of an older API version wake their subscription, and a warnin
   }
   webhooks.version = version;
   const told = lines.map((line) => JSON.parse(line));
+  const versions = told.map((line) => [line.version, line.expected]);
   assert.deepEqual(
-    told.map((line) => [line.version, line.expected]),
+    versions,
     older.map((one) => [one, version]),
   );
   assert.match(told[0]?.msg, /another API version/);

@@ -85,8 +85,6 @@ test('what a brand can’t have is refused with its reason, never with a 500', a
     assertError(response, 'invalid_request');
     assert.match(response.body.error.message, message);
   }
-  await assert.rejects(
-    parseCommandLine(['brand', 'set', '--logo', '/no/such/file']),
-    /--logo can't be read/,
-  );
+  const setting = parseCommandLine(['brand', 'set', '--logo', '/no/such/file']);
+  await assert.rejects(setting, /--logo can't be read/);
 });

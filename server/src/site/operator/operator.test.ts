@@ -128,10 +128,8 @@ test('providers and creates are paused and resumed', async () => {
   assert.ok(paused.items.length > 1);
   assert.equal((await changed(operator, 'creates resume')).changed, true);
   assert.equal((await changed(operator, 'providers resume', { provider: 'local' })).changed, true);
-  assert.deepEqual(
-    (await recorded('creates')).map(([command]) => command),
-    ['creates resume', 'creates pause'],
-  );
+  const commands = (await recorded('creates')).map(([command]) => command);
+  assert.deepEqual(commands, ['creates resume', 'creates pause']);
 });
 
 test('an account is found, gets credits once per reference, is disabled and enabled', async () => {
@@ -152,10 +150,8 @@ test('an account is found, gets credits once per reference, is disabled and enab
   assert.deepEqual([shown.test.available, shown.endpoints, shown.subscription], [1e5, [], null]);
   assert.ok(!JSON.stringify(shown).includes('secret'));
   const statement = (await operator.get(`${API}${at}/statement`)).body;
-  assert.deepEqual(
-    statement.items.map((row: { reason: string }) => row.reason),
-    ['adjust', 'grant'],
-  );
+  const reasons = statement.items.map((row: { reason: string }) => row.reason);
+  assert.deepEqual(reasons, ['adjust', 'grant']);
   await changed(operator, 'credits grant', {
     ...movement,
     kind: 'promotional',

@@ -61,11 +61,8 @@ test('a version that was served stays served, by processes of older and newer on
   const { body } = await back.app.inject('/docs/packages.md');
   const listed = [...body.matchAll(/\| \[(\S+)\]\(https:\/\/video\.example\/packages\/\1\) \|/g)];
   const versions = ['1.10.0', '1.9.0', '1.0.0'];
-  assert.deepEqual(
-    listed.map(([, name]) => name),
-    versions.map(nameOf),
-    'the newest first',
-  );
+  const names = listed.map(([, name]) => name);
+  assert.deepEqual(names, versions.map(nameOf), 'the newest first');
 });
 
 test('a name keeps the file that was first served under it, and the log says so', async () => {

@@ -241,10 +241,8 @@ test('a browser gets the 404 page of the documentation for an unknown path', asy
 
 test('the pages for operators are shown after a sign-in as operator', async () => {
   const refused = await app.inject('/docs/operations/overview');
-  assert.deepEqual(
-    [refused.statusCode, refused.headers.location],
-    [302, '/sign-in?next=%2Fdocs%2Foperations%2Foverview'],
-  );
+  const redirect = [refused.statusCode, refused.headers.location];
+  assert.deepEqual(redirect, [302, '/sign-in?next=%2Fdocs%2Foperations%2Foverview']);
   assert.equal((await app.inject('/docs/operations/overview.md')).statusCode, 302);
   assert.equal((await app.inject('/docs/operations/search.json')).statusCode, 302);
 });
@@ -271,10 +269,8 @@ test('a changed brand is in the next response, and a name is text wherever it is
     brand = { name, color: '#1a6fd4', terms_url: 'https://example.com/terms' };
     const { body, headers } = await app.inject('/docs/branded');
     assert.notEqual(headers.etag, before.headers.etag);
-    assert.deepEqual(
-      [brandIn(body).name, brandIn(body).tokens['--color-focus']],
-      [name, '#1a6fd4'],
-    );
+    const applied = [brandIn(body).name, brandIn(body).tokens['--color-focus']];
+    assert.deepEqual(applied, [name, '#1a6fd4']);
     const plain = body.replaceAll(/<\/?(title|meta|link|span|a)( [\w:]+="[^"]*")*( \/)?>/g, '');
     assert.doesNotMatch(plain, /[<>]/, name);
     assert.match(body, /<a href="https:\/\/example.com\/terms">Terms<\/a>/);

@@ -65,10 +65,8 @@ async function assertRefused(
 ): Promise<void> {
   const { body } = await visitor.get(`/console/api/tasks/${taskId}`);
   const { inputs, ...first } = body.failure.details;
-  assert.deepEqual(
-    [body.status, body.charge, body.failure.code, first],
-    ['failed', 'refunded', 'invalid_media', details],
-  );
+  const shown = [body.status, body.charge, body.failure.code, first];
+  assert.deepEqual(shown, ['failed', 'refunded', 'invalid_media', details]);
   assert.partialDeepStrictEqual(inputs, [details]);
   const credits = { promotional: PROMOTIONAL, paid: PAID, reserved: 0 };
   assert.deepEqual(await creditsOf(visitor), credits);

@@ -207,18 +207,12 @@ test('an upload that fails before it is read leaves no paused body behind', asyn
   const response = await fetch(`${full.url}${URL}`, { method: 'POST', headers, body });
   assert.equal(response.status, 503);
   const [request] = await arrived;
-  await until(
-    async () => request.readableEnded,
-    (isEnded) => isEnded === true,
-  );
+  await until(async () => request.readableEnded);
 });
 
 /** Waits until so many uploads have a slot. */
 async function untilReceiving(count: number): Promise<void> {
-  await until(
-    async () => receiving,
-    (now) => now === count,
-  );
+  await until(async () => receiving === count);
 }
 
 function endSlowUploads(): void {

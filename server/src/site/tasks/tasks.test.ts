@@ -153,10 +153,8 @@ test('a video that was deleted says so, and has no link', async () => {
   const remove = `update stored_objects set state = 'deleted' where owner_id = $1`;
   await sql(db, remove, [id]);
   const { body } = await ada.get(`${TASKS}/${id}`);
-  assert.deepEqual(
-    [body.status, body.charge, body.video.state],
-    ['completed', 'charged', 'deleted'],
-  );
+  const states = [body.status, body.charge, body.video.state];
+  assert.deepEqual(states, ['completed', 'charged', 'deleted']);
   assert.deepEqual([body.video_url, body.poster_url], [null, null]);
   assertError(await ada.get(`${TASKS}/${id}/poster`), 'not_found');
   const [item] = await listed(ada);
@@ -256,10 +254,8 @@ test('names, stars and tags are an account’s own, found by search, and erased 
   await write({ ids: [boat], name: 'Opening shot', starred: true, add_tags: ['sea', ' Reel 1 '] });
   await write({ add_tags: ['sea', '1/2'], remove_tags: ['Reel 1'] });
   const [shown] = await listed(kim, '?text=opening');
-  assert.deepEqual(
-    [shown?.id, shown?.name, shown?.is_starred, shown?.tags],
-    [boat, 'Opening shot', true, ['1/2', 'sea']],
-  );
+  const annotated = [shown?.id, shown?.name, shown?.is_starred, shown?.tags];
+  assert.deepEqual(annotated, [boat, 'Opening shot', true, ['1/2', 'sea']]);
   assert.equal((await kim.get(`${TASKS}/${boat}`)).body.name, 'Opening shot');
   await finds('?starred=yes', boat);
   await finds('?tag=sea', boat, plain);
@@ -304,10 +300,8 @@ test('a deleted video says who deleted it, and when', async () => {
   await sql(db, `${ended} where owner_id = $1`, [kept]);
   await sql(db, `${ended}, taken_down_at = '2026-01-01T00:00:00Z' where owner_id = $1`, [older]);
   const who = new Map((await listed(ada)).map(({ id, deleted }) => [id, deleted]));
-  assert.deepEqual(
-    ids.map((id) => who.get(id)?.by),
-    ['owner', 'operator', 'retention', 'unknown'],
-  );
+  const deleters = ids.map((id) => who.get(id)?.by);
+  assert.deepEqual(deleters, ['owner', 'operator', 'retention', 'unknown']);
   assert.equal(who.get(kept)?.at, '2026-01-02T03:04:05.000Z');
   assert.equal(who.get(older)?.at, '2026-01-01T00:00:00.000Z');
   assert.ok(Date.parse(who.get(own)?.at ?? '') <= Date.now());

@@ -24,10 +24,8 @@ test('an endpoint is made, changed, tested and deleted', async () => {
   const again = `${url}/deliveries/${sent.body.event_id}/send`;
   assert.deepEqual((await visitor.write(again)).body, sent.body);
   const changed = await visitor.write(url, { enabled: false, events: ['credits.low'] }, 'PATCH');
-  assert.deepEqual(
-    [changed.body.disabled_because, changed.body.events],
-    ['owner', ['credits.low']],
-  );
+  const endpointNow = [changed.body.disabled_because, changed.body.events];
+  assert.deepEqual(endpointNow, ['owner', ['credits.low']]);
   assertError(await visitor.write(`${url}/test`), 'invalid_request');
   assert.equal((await visitor.delete(url)).status, 204);
   assertError(await visitor.get(url), 'not_found');

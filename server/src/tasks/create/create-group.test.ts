@@ -46,8 +46,9 @@ test('creates of many accounts that arrive together share a transaction', async 
   const requests = await requestsOfOthers(30);
   const { create, count } = countTransactions();
   const created = await Promise.all(requests.map(create));
+  const owners = created.map(({ task }) => task.account_id);
   assert.deepEqual(
-    created.map(({ task }) => task.account_id),
+    owners,
     requests.map(({ binding }) => binding.accountId),
   );
   assert.equal(count(), 1);
@@ -184,10 +185,8 @@ test('a create whose balance is locked delays no other account', async () => {
     await assertFast('63 creates beside a locked balance', () => Promise.all(others.map(create)));
     return { locked: waiting };
   });
-  assert.deepEqual(
-    (await locked).map(({ kind }) => kind),
-    ['created', 'created'],
-  );
+  const kinds = (await locked).map(({ kind }) => kind);
+  assert.deepEqual(kinds, ['created', 'created']);
   const { paid } = await balances(db, accountId);
   assert.deepEqual(paid, { available: PRICE.credits, reserved: PRICE.credits * 2 });
   assert.deepEqual(lines, []);
@@ -228,10 +227,8 @@ test('when a balance stays locked, all creates that wait for it are refused toge
   });
   assert.equal(lines.length, 1, 'one transaction waited');
   const retried = await Promise.all(requests.map(create));
-  assert.deepEqual(
-    retried.map(({ kind }) => kind),
-    Array(100).fill('created'),
-  );
+  const kinds = retried.map(({ kind }) => kind);
+  assert.deepEqual(kinds, Array(100).fill('created'));
 });
 
 async function customer(credits: { paid: number; promotional: number }): Promise<string> {

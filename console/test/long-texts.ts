@@ -54,20 +54,17 @@ async function failingEndpoint(site: Site, accountId: string): Promise<string> {
     },
   );
   await sql(db, 'update webhook_endpoints set failing_since = clock_now() where id = $1', [id]);
-  await sql(
-    db,
-    `with delivery as (
-       insert into webhook_deliveries (event_id, endpoint_id, type, task_id, attempts, state, due_at)
-       select 'evt_' || md5(state), $1, 'task.failed', 'task_0VGq3v9x7Zk3fQ2mR8yT1bNc', 2, state,
-         case state when 'waiting' then clock_now() + interval '2 hours' end
-       from unnest(array['delivered', 'failed', 'waiting']) state returning id)
-     insert into webhook_attempts (delivery_id, number, at, duration_ms, status, cause, response)
-     select id, n, clock_now(), 15000, case n when 2 then 500 end,
-       case n when 1 then 'The host took longer than 15 seconds' end,
-       case n when 2 then repeat('x', 1024) end
-     from delivery, generate_series(1, 2) n`,
-    [id],
-  );
+  const query = `with delivery as (
+      insert into webhook_deliveries (event_id, endpoint_id, type, task_id, attempts, state, due_at)
+      select 'evt_' || md5(state), $1, 'task.failed', 'task_0VGq3v9x7Zk3fQ2mR8yT1bNc', 2, state,
+        case state when 'waiting' then clock_now() + interval '2 hours' end
+      from unnest(array['delivered', 'failed', 'waiting']) state returning id)
+    insert into webhook_attempts (delivery_id, number, at, duration_ms, status, cause, response)
+    select id, n, clock_now(), 15000, case n when 2 then 500 end,
+      case n when 1 then 'The host took longer than 15 seconds' end,
+      case n when 2 then repeat('x', 1024) end
+    from delivery, generate_series(1, 2) n`;
+  await sql(db, query, [id]);
   return id;
 }
 

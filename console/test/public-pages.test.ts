@@ -69,12 +69,9 @@ test('without a connection the site says so, until it is back', async () => {
 
 test('a stranger learns whether a file came from here, and its bytes stay in the browser', async () => {
   const sha256 = hash('sha256', 'a video');
-  await sql(
-    site.database.db,
-    `insert into stored_objects (id, owner_id, role, state, media_type, sha256)
-     values ('obj_verify', 'task_verify', 'output', 'deleted', 'video/mp4', $1)`,
-    [sha256],
-  );
+  const insert = `insert into stored_objects (id, owner_id, role, state, media_type, sha256)
+    values ('obj_verify', 'task_verify', 'output', 'deleted', 'video/mp4', $1)`;
+  await sql(site.database.db, insert, [sha256]);
   const page = await site.newPage();
   await open(page, '/verify', 'Verify a video');
   const sent: string[] = [];

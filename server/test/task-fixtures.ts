@@ -128,13 +128,10 @@ export async function completeNow(db: Database, task: Task, changes: Changes): P
 
 /** Leases one task as a worker does; undefined when it is not due or has a lease. */
 export async function claim(db: Database, taskId: string): Promise<Task | undefined> {
-  const [task] = await sql<Task>(
-    db,
-    `update tasks set lease = lease + 1,
-       leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
-     where id = $1 and due_at <= clock_now() and ${UNLEASED} returning ${TASK_COLUMNS}`,
-    [taskId],
-  );
+  const update = `update tasks set lease = lease + 1,
+      leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
+    where id = $1 and due_at <= clock_now() and ${UNLEASED} returning ${TASK_COLUMNS}`;
+  const [task] = await sql<Task>(db, update, [taskId]);
   return task;
 }
 
@@ -228,11 +225,9 @@ export async function sql<Row extends object>(
 /** Waits until a statement waits for a row that another connection has locked. */
 export async function untilBlocked(db: Queryable, queries = 1): Promise<void> {
   const count = async () => {
-    const [row] = await sql<{ count: number }>(
-      db,
-      `select count(*)::int as count from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock'`,
-    );
+    const select = `select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`;
+    const [row] = await sql<{ count: number }>(db, select);
     return row?.count ?? 0;
   };
   await until(count, (waiting) => waiting >= queries);

@@ -49,32 +49,24 @@ test('the database has the SHA-256 of a secret, and the secret is in no table', 
   const { keyId, secret } = await createKey(db, { accountId, name: 'server' });
   assert.deepEqual(await placesOf(secret), []);
   assert.deepEqual(await placesOf(secret.slice('fw_live_'.length)), []);
-  const [row] = await sql<{ secret_hash: Buffer }>(
-    db,
-    'select secret_hash from api_keys where id = $1',
-    [keyId],
-  );
+  const select = 'select secret_hash from api_keys where id = $1';
+  const [row] = await sql<{ secret_hash: Buffer }>(db, select, [keyId]);
   assert.deepEqual(row?.secret_hash, hashSecret(secret));
   assert.deepEqual(await placesOf(keyId), ['public.api_keys'], 'the search itself works');
 });
 
 /** The tables in which some column contains the text. */
 async function placesOf(text: string): Promise<string[]> {
-  const tables = await sql<{ name: string }>(
-    db,
-    `select format('%I.%I', schemaname, tablename) as name from pg_tables
-     where schemaname = 'public'`,
-  );
+  const select = `select format('%I.%I', schemaname, tablename) as name from pg_tables
+    where schemaname = 'public'`;
+  const tables = await sql<{ name: string }>(db, select);
   assert.ok(tables.length > 10);
   const places: string[] = [];
   for (const { name } of tables) {
     const needles = [text, Buffer.from(text).toString('hex')];
-    const rows = await sql(
-      db,
-      `select 1 from ${name} t where exists (
-         select from unnest($1::text[]) needle where strpos(t::text, needle) > 0)`,
-      [needles],
-    );
+    const query = `select 1 from ${name} t where exists (
+        select from unnest($1::text[]) needle where strpos(t::text, needle) > 0)`;
+    const rows = await sql(db, query, [needles]);
     if (rows.length > 0) places.push(name);
   }
   return places;

@@ -18,34 +18,25 @@ async function makeOld(customer: TestCustomer) {
   const key = crypto.randomUUID();
   const { body } = await customer.create({ prompt: PROMPT }, { 'idempotency-key': key });
   const id = String(body.id);
-  await sql(
-    db,
-    `insert into stored_objects (id, owner_id, role, state, media_type, delete_after)
-     values ('obj_' || $1, $1, 'output', 'deleted', 'video/mp4', clock_now()),
-       ('in_' || $1, $1, 'input', 'deleted', 'image/png', null)`,
-    [id],
-  );
+  const insert = `insert into stored_objects (id, owner_id, role, state, media_type, delete_after)
+    values ('obj_' || $1, $1, 'output', 'deleted', 'video/mp4', clock_now()),
+      ('in_' || $1, $1, 'input', 'deleted', 'image/png', null)`;
+  await sql(db, insert, [id]);
   await completeNow(db, await readTask(db, id), { outputObjectId: `obj_${id}` });
-  await sql(
-    db,
-    `update tasks set created_at = created_at - interval '40 days',
-       updated_at = updated_at - interval '40 days' where id = $1`,
-    [id],
-  );
+  const update = `update tasks set created_at = created_at - interval '40 days',
+      updated_at = updated_at - interval '40 days' where id = $1`;
+  await sql(db, update, [id]);
   return { id, key };
 }
 
 /** How many rows explain the past of a task: history, evidence and objects. */
 async function rowsOf(id: string) {
-  const [row] = await sql<{ history: number }>(
-    db,
-    `select (select count(*)::int from task_history where task_id = $1) as history,
-       (select count(*)::int from evidence e join attempts a on a.id = e.attempt_id
-        where a.task_id = $1) as evidence,
-       (select count(*)::int from stored_objects where owner_id = $1) as objects,
-       (select count(*)::int from attempts where task_id = $1 and job_id is not null) as jobs`,
-    [id],
-  );
+  const select = `select (select count(*)::int from task_history where task_id = $1) as history,
+      (select count(*)::int from evidence e join attempts a on a.id = e.attempt_id
+       where a.task_id = $1) as evidence,
+      (select count(*)::int from stored_objects where owner_id = $1) as objects,
+      (select count(*)::int from attempts where task_id = $1 and job_id is not null) as jobs`;
+  const [row] = await sql<{ history: number }>(db, select, [id]);
   return row;
 }
 
@@ -71,12 +62,9 @@ test('the job of a task whose history was deleted can’t become another attempt
   const customer = await api.customer(10_000);
   const [old, other] = [await makeOld(customer), await makeOld(customer)];
   assert.equal(await deleteHistory(db, 30), 2);
-  const adopting = sql(
-    db,
-    `update attempts set job_id = (select job_id from attempts where task_id = $1)
-     where task_id = $2`,
-    [old.id, other.id],
-  );
+  const update = `update attempts set job_id = (select job_id from attempts where task_id = $1)
+    where task_id = $2`;
+  const adopting = sql(db, update, [old.id, other.id]);
   await assert.rejects(adopting, { constraint: 'one_attempt_per_job' });
 });
 

@@ -64,9 +64,8 @@ test('the audit finds a payment that was booked for two orders', async () => {
   const { id, stripe_id: session } = await fixture.buy(accountId);
   const { payment_intent: payment } = await fixture.complete(session);
   const twice = 'its payment was booked for another order too';
-  const problems = await problemsWith(`stripe_payment = '${payment}'`);
   assert.deepEqual(
-    problems,
+    await problemsWith(`stripe_payment = '${payment}'`),
     [id, orderId].toSorted().map((one) => `${one}: ${twice}`),
   );
 });

@@ -114,10 +114,8 @@ test('an error says what is missing or wrong, with the full command', async () =
 
 test('an erased account gets no new key', async () => {
   await run('accounts create erased@example.com');
-  await sql(
-    db,
-    `update accounts set erased_at = clock_now(), disabled_at = clock_now()
-     where email = 'erased@example.com'`,
-  );
+  const update = `update accounts set erased_at = clock_now(), disabled_at = clock_now()
+    where email = 'erased@example.com'`;
+  await sql(db, update);
   await assert.rejects(run('keys create erased@example.com'), /was erased: it can't be used again/);
 });

@@ -248,11 +248,8 @@ test('audit --storage asks the storage for each file', async () => {
     const ofFiles = (problems as string[]).filter((problem) => problem.startsWith(output));
     return { ok, files, ofFiles };
   };
-  const [row] = await sql<{ size: number; of: string }>(
-    db,
-    'select size_bytes as size, owner_id as of from stored_objects where id = $1',
-    [output],
-  );
+  const select = 'select size_bytes as size, owner_id as of from stored_objects where id = $1';
+  const [row] = await sql<{ size: number; of: string }>(db, select, [output]);
   const sentence = `${output}: output of ${row?.of}, ready with ${row?.size} bytes`;
   const missing = [`${sentence}, is not in the storage`];
   assert.deepEqual(await auditStorage(1), { ok: false, files: 1, ofFiles: missing });
@@ -328,12 +325,9 @@ test('a video is taken down by the id of its ended task; a live task keeps its f
   assert.equal(row?.state, 'deleting');
   await assert.rejects(run(`tasks wake ${task.id}`), /is completed: it has no next step/);
   const { task: live } = await makeTask(fixture);
-  await sql(
-    db,
-    `insert into stored_objects (id, owner_id, role, state, media_type)
-     values ('obj_needed', $1, 'input', 'ready', 'image/png')`,
-    [live.id],
-  );
+  const insert = `insert into stored_objects (id, owner_id, role, state, media_type)
+    values ('obj_needed', $1, 'input', 'ready', 'image/png')`;
+  await sql(db, insert, [live.id]);
   await assert.rejects(run('objects take-down obj_needed'), /needs its input obj_needed: cancel/);
   await assert.rejects(run('objects take-down obj_none'), /there is no object "obj_none"/);
 });
@@ -373,10 +367,8 @@ test('uploads are listed, by mailbox too, and removed one by one or with their m
   await assert.rejects(run('uploads remove obj_none'), /there is no upload/);
   const [action] = await run(`actions list --target ${ann.accountId}`);
   assert.deepEqual([action.command, action.reason], ['uploads remove', 'because']);
-  const left = await sql(
-    db,
-    `select from stored_objects where role = 'upload' and state = 'ready'`,
-  );
+  const select = `select from stored_objects where role = 'upload' and state = 'ready'`;
+  const left = await sql(db, select);
   assert.equal(left.length, 0);
 });
 

@@ -39,10 +39,8 @@ test('a certificate of the operator is stored for `verify`, without its key', as
   assert.equal(current(), given);
   const all = await allCertificates(db);
   assert.ok(all.some(({ fingerprint }) => fingerprint === given.fingerprint));
-  const stored = await sql(
-    db,
-    'select made, private_key from signing_certificates where made is null',
-  );
+  const select = 'select made, private_key from signing_certificates where made is null';
+  const stored = await sql(db, select);
   assert.deepEqual(stored, [{ made: null, private_key: null }]);
 });
 

@@ -58,9 +58,8 @@ test('a failed migration is rolled back, and runs again after its cause is remov
   assert.deepEqual(there, []);
   await sql(db, 'drop table api_keys');
   const all = await readMigrations(MIGRATIONS_FOLDER);
-  const ran = await migrate(url);
   assert.deepEqual(
-    ran,
+    await migrate(url),
     all.map(({ name }) => name),
   );
 });
@@ -86,11 +85,9 @@ test('an invalid index of an interrupted run is built again, and a complete one 
 });
 
 function indexes(db: Parameters<typeof sql>[0]) {
-  return sql(
-    db,
-    `select indexrelid::regclass::text as name, indisvalid as valid from pg_index
-     where indrelid = 'numbers'::regclass`,
-  );
+  const select = `select indexrelid::regclass::text as name, indisvalid as valid from pg_index
+    where indrelid = 'numbers'::regclass`;
+  return sql(db, select);
 }
 
 test('an update with a limit is repeated until it changes no row', async () => {

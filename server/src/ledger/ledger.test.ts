@@ -64,12 +64,9 @@ test('tasks of one account that are settled together store the balance after eac
   const tasks = [10, 20].map((credits) => ({ accountId, taskId: crypto.randomUUID(), credits }));
   for (const task of tasks) await inTransaction((tx) => reserve(tx, task));
   await inTransaction((tx) => settle(tx, 'refund', tasks));
-  const stored = await sql(
-    db,
-    `select available_after, reserved_after from ledger_transfers
-     where reference = any($1) order by id`,
-    [tasks.map(({ taskId }) => `settle:${taskId}`)],
-  );
+  const select = `select available_after, reserved_after from ledger_transfers
+    where reference = any($1) order by id`;
+  const stored = await sql(db, select, [tasks.map(({ taskId }) => `settle:${taskId}`)]);
   assert.deepEqual(stored, [
     { available_after: 80, reserved_after: 20 },
     { available_after: 100, reserved_after: 0 },

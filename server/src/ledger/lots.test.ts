@@ -59,12 +59,9 @@ async function paid(accountId: string): Promise<{ available: number; reserved: n
 
 /** What has expired. */
 async function expiriesOf(accountId: string) {
-  return sql<{ reference: string; credits: number; source: string }>(
-    db,
-    `select reference, credits, source from ledger_transfers
-     where account_id = $1 and reason = 'expire' order by id`,
-    [accountId],
-  );
+  const select = `select reference, credits, source from ledger_transfers
+    where account_id = $1 and reason = 'expire' order by id`;
+  return sql<{ reference: string; credits: number; source: string }>(db, select, [accountId]);
 }
 
 async function takeBack(accountId: string, payment: string, credits: number) {
@@ -214,10 +211,8 @@ test('transfers of a balance without due lots update no index of ledger_balances
 
 async function balanceUpdates(): Promise<{ total: number; hot: number }> {
   await sql(db, 'select pg_stat_force_next_flush()');
-  const [row] = await sql<{ total: number; hot: number }>(
-    db,
-    `select n_tup_upd as total, n_tup_hot_upd as hot from pg_stat_user_tables
-     where relname = 'ledger_balances'`,
-  );
+  const select = `select n_tup_upd as total, n_tup_hot_upd as hot from pg_stat_user_tables
+    where relname = 'ledger_balances'`;
+  const [row] = await sql<{ total: number; hot: number }>(db, select);
   return row ?? { total: 0, hot: 0 };
 }

@@ -120,12 +120,9 @@ test('refusals don’t count after an hour, for test keys, for operators, or if 
   await freezeClock(db, HOUR);
   assert.deepEqual(await pauseAccounts(), []);
   await refuse(LIMIT);
-  await sql(
-    db,
-    `update tasks set surface = 'test', provider = 'scripted'
-     where id in (select id from tasks where account_id = $1 order by updated_at desc limit 1)`,
-    [customer.accountId],
-  );
+  const update = `update tasks set surface = 'test', provider = 'scripted'
+    where id in (select id from tasks where account_id = $1 order by updated_at desc limit 1)`;
+  await sql(db, update, [customer.accountId]);
   assert.deepEqual(await pauseAccounts(), []);
   await refuse(1);
   assert.deepEqual(await pauseAccounts(0), [], '0: off');

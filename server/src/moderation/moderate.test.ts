@@ -236,11 +236,8 @@ test('a task in review that is denied, cancelled or not decided in time fails wi
       assert.equal(await endReview(waits, await claimTask(db, id)), 'postponed');
       assert.ok((await dueInSeconds(db, id)) > REVIEW_SECONDS - 60);
       const earlier = `clock_now() - interval '${REVIEW_SECONDS} seconds'`;
-      await sql(
-        db,
-        `update tasks set due_at = clock_now(), updated_at = ${earlier} where id = $1`,
-        [id],
-      );
+      const update = `update tasks set due_at = clock_now(), updated_at = ${earlier} where id = $1`;
+      await sql(db, update, [id]);
       await endReview(waits, await claimTask(db, id));
     },
   };

@@ -36,11 +36,9 @@ test('of audits started at once, only one runs, and its result is kept', async (
 });
 
 test('an audit whose process has died does not keep the next one from running', async () => {
-  await sql(
-    db,
-    `insert into audit_runs (actor, started_at, seen_at)
-     values ('x', clock_now(), clock_now() - interval '2 minutes')`,
-  );
+  const insert = `insert into audit_runs (actor, started_at, seen_at)
+    values ('x', clock_now(), clock_now() - interval '2 minutes')`;
+  await sql(db, insert);
   const { changed, ended } = await start();
   await ended;
   assert.equal(changed, true);

@@ -253,12 +253,9 @@ test('the audit keeps a thousand problems, counts all and reports each at once',
   const fixture = await openTaskFixture();
   const { db } = fixture;
   const { task } = await makeTask(fixture);
-  await sql(
-    db,
-    `insert into idempotency_keys (account_id, surface, key, fingerprint)
-     select $1, 'api', 'key' || n, '' from generate_series(1, 1500) n`,
-    [task.account_id],
-  );
+  const insert = `insert into idempotency_keys (account_id, surface, key, fingerprint)
+    select $1, 'api', 'key' || n, '' from generate_series(1, 1500) n`;
+  await sql(db, insert, [task.account_id]);
   await sql(
     db,
     `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,

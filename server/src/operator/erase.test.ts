@@ -23,10 +23,8 @@ const SECRET = 'lighthouse-of-ada';
 
 /** Every row of every table that has the text in it. */
 async function rowsWith(text: string): Promise<string[]> {
-  const tables = await sql<{ name: string }>(
-    db,
-    `select tablename as name from pg_tables where schemaname = 'public'`,
-  );
+  const select = `select tablename as name from pg_tables where schemaname = 'public'`;
+  const tables = await sql<{ name: string }>(db, select);
   const found: string[] = [];
   for (const { name } of tables) {
     const query = `select 1 as one from ${name} t where t::text ilike '%' || $1 || '%'`;
@@ -109,11 +107,8 @@ test('an erased account leaves no text behind; its ledger stays', async () => {
   assert.deepEqual(runs.map(({ changed }) => changed).sort(), [false, true]);
   assert.deepEqual(await rowsWith(SECRET), []);
   assert.deepEqual(await balances(db, task.account_id), books);
-  const [object] = await sql<{ state: string }>(
-    db,
-    'select state from stored_objects where owner_id = $1',
-    [task.id],
-  );
+  const select = 'select state from stored_objects where owner_id = $1';
+  const [object] = await sql<{ state: string }>(db, select, [task.id]);
   assert.equal(object?.state, 'deleting');
   const actions = await listActions(db, { target: task.account_id, limit: 9 });
   assert.equal(actions.length, 1);
@@ -223,10 +218,7 @@ test('an account that is not disabled, or has live tasks, is not erased', async 
   await assert.rejects(erase(held.account_id), /less than a minute ago: try again in a minute/);
   await disable(held.account_id);
   await assert.rejects(erase(held.account_id), /has 1 live tasks: wait/);
-  const [row] = await sql<{ prompt: string }>(
-    db,
-    `select request->>'prompt' as prompt from tasks where id = $1`,
-    [held.id],
-  );
+  const select = `select request->>'prompt' as prompt from tasks where id = $1`;
+  const [row] = await sql<{ prompt: string }>(db, select, [held.id]);
   assert.equal(row?.prompt, held.request.prompt);
 });

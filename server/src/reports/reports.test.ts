@@ -33,11 +33,8 @@ beforeEach(async () => {
   await sql(db, 'delete from request_windows');
   owner = await website.signIn({ credits: 1000 });
   taskId = await make(owner.accountId, { ended: 'completed' });
-  const [row] = await sql<{ id: string }>(
-    db,
-    `update stored_objects set sha256 = $2 where owner_id = $1 returning id`,
-    [taskId, hash('sha256', taskId)],
-  );
+  const update = `update stored_objects set sha256 = $2 where owner_id = $1 returning id`;
+  const [row] = await sql<{ id: string }>(db, update, [taskId, hash('sha256', taskId)]);
   objectId = row?.id ?? '';
   website.outbox.length = 0;
 });

@@ -90,12 +90,10 @@ test('an account that an operator made gets no credits at the first sign-in', as
 test('expired challenges, sign-in starts and windows are deleted, and no others', async () => {
   const { db, setClock } = database;
   const counts = async () => {
-    const [row] = await sql<Record<string, number>>(
-      db,
-      `select (select count(*)::int from passkey_challenges) as challenges,
-         (select count(*)::int from sign_in_starts) as starts,
-         (select count(*)::int from request_windows where subject like 'ip:%') as windows`,
-    );
+    const select = `select (select count(*)::int from passkey_challenges) as challenges,
+        (select count(*)::int from sign_in_starts) as starts,
+        (select count(*)::int from request_windows where subject like 'ip:%') as windows`;
+    const [row] = await sql<Record<string, number>>(db, select);
     return row;
   };
   const make = async (name: string) => {

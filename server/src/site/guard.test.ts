@@ -31,11 +31,8 @@ test('the public API does not know the cookie', async () => {
 test('a session ends when unused for two weeks, with its account, and after 90 days', async () => {
   const ends = async (visitor: TestVisitor) => assertError(await visitor.get(ME), 'unauthorized');
   const idle = await website.signIn();
-  await sql(
-    db,
-    `update sessions set seen_at = seen_at - interval '15 days' where account_id = $1`,
-    [idle.accountId],
-  );
+  const update = `update sessions set seen_at = seen_at - interval '15 days' where account_id = $1`;
+  await sql(db, update, [idle.accountId]);
   await ends(idle);
   const disabled = await website.signIn();
   await sql(db, 'update accounts set disabled_at = clock_now() where id = $1', [
@@ -61,10 +58,8 @@ test('requests count for the address that a trusted proxy names', async () => {
     await send(trusts, '198.51.100.7');
     await send(trusts, 'invented, 198.51.100.8');
   }
-  const rows = await sql<{ subject: string }>(
-    db,
-    `select subject from request_windows where subject like 'ip:%' order by subject`,
-  );
+  const select = `select subject from request_windows where subject like 'ip:%' order by subject`;
+  const rows = await sql<{ subject: string }>(db, select);
   const keys = rows.map(({ subject }) => subject);
   const counted = keys.filter((key) => key.startsWith('ip:198'));
   assert.deepEqual(counted, ['ip:198.51.100.7', 'ip:198.51.100.8']);

@@ -36,17 +36,13 @@ const paused = (...subjects: string[]) =>
 test('a model works while a connection of its route takes jobs, and no provider is named', async () => {
   const none = await status();
   assert.deepEqual(none['video-2.0 720p'], [false, null], 'no worker runs');
-  await sql(
-    db,
-    `insert into workers (id, providers, ingest_places, seen_at)
-     values ('w', '{ark,fal}', 1, clock_now())`,
-  );
-  await sql(
-    db,
-    `insert into job_times values ('ark', 'video-2.0', '720p', 5, 30, 100, 0),
-       ('ark', 'video-2.0', '720p', 10, 10, 200, 0), ('fal', 'video-2.0', '720p', 5, 40, 25, 0),
-       ('fal', 'video-2.0', '1080p', 5, 2, 25, 0), ('local', 'video-2.0', '720p', 5, 90, 1, 0)`,
-  );
+  const insert = `insert into workers (id, providers, ingest_places, seen_at)
+    values ('w', '{ark,fal}', 1, clock_now())`;
+  await sql(db, insert);
+  const add = `insert into job_times values ('ark', 'video-2.0', '720p', 5, 30, 100, 0),
+      ('ark', 'video-2.0', '720p', 10, 10, 200, 0), ('fal', 'video-2.0', '720p', 5, 40, 25, 0),
+      ('fal', 'video-2.0', '1080p', 5, 2, 25, 0), ('local', 'video-2.0', '720p', 5, 90, 1, 0)`;
+  await sql(db, add);
   const open = await status();
   assert.deepEqual(open['video-2.0 720p'], [true, 75]);
   assert.deepEqual(open['video-2.0 1080p'], [true, null], 'too few jobs');

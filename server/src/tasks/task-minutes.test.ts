@@ -18,18 +18,15 @@ interface Past {
 
 async function make({ created, phase, ended, surface = 'api' }: Past): Promise<void> {
   const { task } = await makeTask(fixture);
-  await sql(
-    db,
-    `update tasks set phase = $2::text, surface = $5::text,
-       provider = case $5 when 'test' then 'scripted' else provider end,
-       created_at = clock_now() - $3 * interval '1 minute',
-       accepted_at = clock_now() - $3 * interval '1 minute' + interval '4 seconds',
-       updated_at = clock_now() - coalesce($4, 0) * interval '1 minute',
-       due_at = case $2 when 'generating' then clock_now() end,
-       output_object_id = case $2 when 'completed' then 'obj_1' end,
-       error_code = case $2 when 'failed' then 'provider_failed' end where id = $1`,
-    [task.id, phase, created, ended ?? null, surface],
-  );
+  const update = `update tasks set phase = $2::text, surface = $5::text,
+      provider = case $5 when 'test' then 'scripted' else provider end,
+      created_at = clock_now() - $3 * interval '1 minute',
+      accepted_at = clock_now() - $3 * interval '1 minute' + interval '4 seconds',
+      updated_at = clock_now() - coalesce($4, 0) * interval '1 minute',
+      due_at = case $2 when 'generating' then clock_now() end,
+      output_object_id = case $2 when 'completed' then 'obj_1' end,
+      error_code = case $2 when 'failed' then 'provider_failed' end where id = $1`;
+  await sql(db, update, [task.id, phase, created, ended ?? null, surface]);
 }
 
 test('the tasks of all processes are counted by minute, for two hours, and read once a minute', async () => {

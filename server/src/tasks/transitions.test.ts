@@ -152,12 +152,9 @@ test('the inputs of an ended task and the output of a failed one are marked for 
   ] as const) {
     const task = await taskIn('archiving');
     task.request = { ...task.request, image_url: 'https://media.example/first.png' };
-    await sql(
-      db,
-      `insert into stored_objects (id, owner_id, role, state, media_type)
-       select role || $1, $1, role, 'ready', 'x/y' from unnest(array['input', 'output']) as role`,
-      [task.id],
-    );
+    const insert = `insert into stored_objects (id, owner_id, role, state, media_type)
+      select role || $1, $1, role, 'ready', 'x/y' from unnest(array['input', 'output']) as role`;
+    await sql(db, insert, [task.id]);
     await go(task, to);
     const text = 'select role, state from stored_objects where owner_id = $1 order by role';
     assert.deepEqual(await sql(db, text, [task.id]), [

@@ -61,12 +61,9 @@ test('a wait goes on after a failed read', async () => {
 });
 
 async function endTask(id: string): Promise<void> {
-  await sql(
-    db,
-    `update tasks set phase = 'failed', due_at = null, error_code = 'provider_failed',
-       error_message = 'It failed.' where id = $1`,
-    [id],
-  );
+  const update = `update tasks set phase = 'failed', due_at = null, error_code = 'provider_failed',
+      error_message = 'It failed.' where id = $1`;
+  await sql(db, update, [id]);
 }
 
 const READ = { seconds: PATIENCE_SECONDS, keyId: 'key_1', signal: new AbortController().signal };
@@ -157,14 +154,11 @@ interface Ended {
 
 async function taskThatIs({ phase, cause, code, details }: Ended): Promise<Task> {
   const { task } = await makeTask(fixture);
-  await sql(
-    db,
-    `update tasks set phase = $2, held_cause = $3, error_code = $4, error_message = $5,
-       error_details = $6, output_object_id = case when $2 = 'completed' then 'obj_x' end,
-       due_at = case when $2 not in ('completed', 'failed') then due_at end
-     where id = $1`,
-    [task.id, phase, cause, code, code && `It was ${code}.`, details],
-  );
+  const update = `update tasks set phase = $2, held_cause = $3, error_code = $4, error_message = $5,
+      error_details = $6, output_object_id = case when $2 = 'completed' then 'obj_x' end,
+      due_at = case when $2 not in ('completed', 'failed') then due_at end
+    where id = $1`;
+  await sql(db, update, [task.id, phase, cause, code, code && `It was ${code}.`, details]);
   return task;
 }
 

@@ -37,11 +37,9 @@ test('a wake-up reaches every process that listens; many at once become few', as
 
 test('a process that lost its connection listens again, and looks for what it has missed', async (t) => {
   const { received } = await openListener(t);
-  await sql(
-    database.db,
-    `select pg_terminate_backend(pid) from pg_stat_activity
-     where datname = current_database() and query = 'listen framewright_wake_up'`,
-  );
+  const select = `select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and query = 'listen framewright_wake_up'`;
+  await sql(database.db, select);
   await until(async () => received.length === WAKE_UPS.length);
   assert.deepEqual(received.splice(0), [...WAKE_UPS]);
   sendElsewhere('ingest');

@@ -58,10 +58,8 @@ beforeEach(async () => {
 /** The mails to owners since the last call. */
 async function mails() {
   await mailOwners(deps);
-  return sql<{ account_id: string; subject: string; text: string }>(
-    db,
-    'delete from mails returning account_id, subject, text',
-  );
+  const remove = 'delete from mails returning account_id, subject, text';
+  return sql<{ account_id: string; subject: string; text: string }>(db, remove);
 }
 
 type Owned = EndpointWithSecret & { owner: ActingOwner & { mode: 'live' } };

@@ -176,9 +176,8 @@ for (const [i, { tab, version, file, ask, compile, run }] of LANGUAGES.entries()
         assert.equal(ran.status, 0, ran.stderr);
         output = ran.stdout;
       }
-      const verdicts = output.trim().split('\n');
       assert.deepEqual(
-        verdicts,
+        output.trim().split('\n'),
         cases.map(({ isGenuine }) => String(isGenuine)),
       );
     } finally {

@@ -130,12 +130,9 @@ test('only tasks of the given providers are claimed, at most so many of each', a
 test('a task whose sender died is claimed by the pool of finds', async () => {
   const [id] = await makeTasks(1);
   await setPhase(id, 'submitting');
-  await sql(
-    db,
-    `insert into attempts (id, task_id, provider, send_before)
-     values ('att_left', $1, 'scripted', clock_now())`,
-    [id],
-  );
+  const insert = `insert into attempts (id, task_id, provider, send_before)
+    values ('att_left', $1, 'scripted', clock_now())`;
+  await sql(db, insert, [id]);
   assert.deepEqual(await claims('submit'), []);
   assert.deepEqual(idsOf(await claims('find')), [id]);
 });

@@ -145,13 +145,10 @@ test('the recent time of a connection is the median of its jobs of the last hour
     await recordAccepted(db, task.id);
     const generating = await moveNow(db, task, { to: 'generating' });
     await moveNow(db, generating, { to: 'archiving' });
-    await sql(
-      db,
-      `with ended as (update task_history set at = at + $2 * interval '1 second'
-         where task_id = $1 and phase = 'archiving')
-       update tasks set created_at = created_at - $3 * interval '1 minute' where id = $1`,
-      [task.id, seconds, minutesAgo],
-    );
+    const query = `with ended as (update task_history set at = at + $2 * interval '1 second'
+        where task_id = $1 and phase = 'archiving')
+      update tasks set created_at = created_at - $3 * interval '1 minute' where id = $1`;
+    await sql(db, query, [task.id, seconds, minutesAgo]);
   }
   const [{ seconds = 0, ...kind } = {}, ...others] = await recentTimes(db);
   const { model, resolution } = REQUEST;

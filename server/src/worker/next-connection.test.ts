@@ -104,11 +104,8 @@ test('a task that a connection certainly did not accept goes to the next one, in
     'd model-of-d rejected',
     'e model-of-e accepted',
   ]);
-  const history = await sql<{ cause: { connection: string; next: string } }>(
-    db,
-    `select cause from task_history where task_id = $1 and cause ? 'next' order by at`,
-    [task.id],
-  );
+  const select = `select cause from task_history where task_id = $1 and cause ? 'next' order by at`;
+  const history = await sql<{ cause: { connection: string; next: string } }>(db, select, [task.id]);
   const moves = history.map(({ cause }) => `${cause.connection} ${cause.next}`);
   assert.deepEqual(moves, ['a b', 'b c', 'c d', 'd e']);
 });

@@ -54,11 +54,8 @@ function assertMoved(next: StepResult): Task {
 }
 
 async function attemptsOf(taskId: string) {
-  return sql<{ id: string; state: string; job_id: string | null }>(
-    db,
-    'select id, state, job_id from attempts where task_id = $1 order by created_at',
-    [taskId],
-  );
+  const select = 'select id, state, job_id from attempts where task_id = $1 order by created_at';
+  return sql<{ id: string; state: string; job_id: string | null }>(db, select, [taskId]);
 }
 
 async function stateOfAttempt(taskId: string): Promise<string | undefined> {

@@ -114,16 +114,12 @@ export async function insertRows(
   { ended, live }: Filling,
   report: (rows: string) => void = () => {},
 ): Promise<void> {
-  await sql(
-    db,
-    `insert into accounts (id, email) select 'acc_' || n, n || '@example.com'
-     from generate_series(0, ${ACCOUNTS - 1}) n`,
-  );
-  await sql(
-    db,
-    `insert into api_keys (id, account_id, secret_hash)
-     select 'key_' || id, id, sha256(id::bytea) from accounts`,
-  );
+  const insert = `insert into accounts (id, email) select 'acc_' || n, n || '@example.com'
+    from generate_series(0, ${ACCOUNTS - 1}) n`;
+  await sql(db, insert);
+  const add = `insert into api_keys (id, account_id, secret_hash)
+    select 'key_' || id, id, sha256(id::bytea) from accounts`;
+  await sql(db, add);
   await sql(db, `insert into ledger_balances (account_id, kind) select id, 'paid' from accounts`);
   for (const [rows, text] of Object.entries(TABLES)) {
     await sql(db, text, text === TASKS ? [ended, live] : []);

@@ -105,10 +105,8 @@ test('sweeps do not read the rows that are not due yet', async () => {
 });
 
 test('to look for an overlapping attempt does not read the attempts that have outcomes', async () => {
-  const [mine] = await sql<{ id: string }>(
-    app.database.db,
-    `select id from attempts where state = 'accepted' order by id limit 1`,
-  );
+  const select = `select id from attempts where state = 'accepted' order by id limit 1`;
+  const [mine] = await sql<{ id: string }>(app.database.db, select);
   await assertReadsFew('attempt_overlapping', [mine?.id, 180, ['local']]);
 });
 
@@ -145,11 +143,9 @@ test('the gallery of an account reads its own tasks only, whatever it filters by
 
 test('the renewal of a lease writes no index', async () => {
   const { db } = app.database;
-  const tasks = await sql<{ id: string }>(
-    db,
-    `update tasks set lease = 1, leased_until = clock_now() + interval '5 seconds'
-     where phase = 'generating' and id like '%0' returning id`,
-  );
+  const update = `update tasks set lease = 1, leased_until = clock_now() + interval '5 seconds'
+    where phase = 'generating' and id like '%0' returning id`;
+  const tasks = await sql<{ id: string }>(db, update);
   const leases = new Map(tasks.map(({ id }) => [id, 1]));
   await renew(db, leases);
   const before = await updates();
@@ -163,11 +159,9 @@ test('the renewal of a lease writes no index', async () => {
 async function updates(): Promise<{ total: number; hot: number }> {
   const { db } = app.database;
   await sql(db, 'select pg_stat_force_next_flush()');
-  const [row] = await sql<{ total: number; hot: number }>(
-    db,
-    `select n_tup_upd as total, n_tup_hot_upd as hot from pg_stat_user_tables
-     where relname = 'tasks'`,
-  );
+  const select = `select n_tup_upd as total, n_tup_hot_upd as hot from pg_stat_user_tables
+    where relname = 'tasks'`;
+  const [row] = await sql<{ total: number; hot: number }>(db, select);
   return row ?? { total: 0, hot: 0 };
 }
 

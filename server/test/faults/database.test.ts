@@ -22,12 +22,10 @@ test('a fail-over to a read-only standby: no request gets a 500, and all recover
     });
   const failOver = async () => {
     await alter('set default_transaction_read_only = on');
-    await sql(
-      db,
-      `select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and pid <> pg_backend_pid()
-         and backend_type = 'client backend'`,
-    );
+    const select = `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()
+        and backend_type = 'client backend'`;
+    await sql(db, select);
   };
   const load = await loadDuring({ db, service, clients: 4 }, async (seen) => {
     await failOver();

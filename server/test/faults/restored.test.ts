@@ -59,10 +59,8 @@ async function assertHeld(db: Database, simulator: SimulatorProcess, api: Client
   await api.create(BODY);
   await until(async () => (await simulator.jobs()).length > TASKS);
   await delay(1500); // several finds
-  const rows = await sql<{ phase: string; n: number }>(
-    db,
-    'select phase, count(*)::int as n from tasks group by 1',
-  );
+  const select = 'select phase, count(*)::int as n from tasks group by 1';
+  const rows = await sql<{ phase: string; n: number }>(db, select);
   const phases = Object.fromEntries(rows.map(({ phase, n }) => [phase, n]));
   assert.equal(phases.held, TASKS);
   assert.equal((await simulator.jobs()).length, TASKS + (phases.generating ?? 0));

@@ -255,16 +255,12 @@ test('lots and debts equal those of a model that keeps each credit by itself', a
     }
   });
   assert.deepEqual(await ledgerProblems(db), []);
-  const reasons = await sql<{ reason: string; transfers: number }>(
-    db,
-    'select reason, count(*) as transfers from ledger_transfers group by reason',
-  );
+  const select = 'select reason, count(*) as transfers from ledger_transfers group by reason';
+  const reasons = await sql<{ reason: string; transfers: number }>(db, select);
   const graces = await sql(db, 'select name from ledger_lots where grant_id <> made_by');
-  const splits = await sql(
-    db,
-    `select from ledger_transfers p join ledger_transfers r
-       on r.reference || ':promotional' = p.reference where p.reason = 'reserve'`,
-  );
+  const query = `select from ledger_transfers p join ledger_transfers r
+      on r.reference || ':promotional' = p.reference where p.reason = 'reserve'`;
+  const splits = await sql(db, query);
   t.diagnostic(JSON.stringify({ reasons, graces: graces.length, splits: splits.length }));
   assert.ok(splits.length > 0, 'some tasks of the website were paid with both kinds');
   assert.equal(reasons.length, 8, 'each reason occurred');
@@ -274,10 +270,8 @@ test('lots and debts equal those of a model that keeps each credit by itself', a
 test('lots are made again from the transfers alone', async () => {
   const lots = () => sql(db, 'select * from ledger_lots order by name');
   const movements = () => sql(db, 'select * from ledger_lot_movements order by transfer_id, lot');
-  const withLots = await sql<{ account_id: string; kind: CreditKind }>(
-    db,
-    'select account_id, kind from ledger_balances where lots_through is not null',
-  );
+  const select = 'select account_id, kind from ledger_balances where lots_through is not null';
+  const withLots = await sql<{ account_id: string; kind: CreditKind }>(db, select);
   const bringAllUpToDate = async () => {
     for (const { account_id, kind } of withLots) await balanceOf(account_id, kind);
   };
@@ -286,11 +280,9 @@ test('lots are made again from the transfers alone', async () => {
   assert.ok(before[0]?.length);
   await sql(db, 'delete from ledger_lot_movements');
   await sql(db, 'delete from ledger_lots');
-  await sql(
-    db,
-    `update ledger_balances set lots_through = 0, lots_due_at = clock_now()
-     where lots_through is not null`,
-  );
+  const update = `update ledger_balances set lots_through = 0, lots_due_at = clock_now()
+    where lots_through is not null`;
+  await sql(db, update);
   await bringAllUpToDate();
   assert.deepEqual([await lots(), await movements()], before);
   assert.deepEqual(await ledgerProblems(db), []);

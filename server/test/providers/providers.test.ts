@@ -140,12 +140,9 @@ async function phaseOf(taskId: string): Promise<string> {
 }
 
 async function providersThatCalledBack(): Promise<string[]> {
-  const rows = await sql<{ provider: string }>(
-    database.db,
-    `select distinct provider from evidence join attempts on attempts.id = attempt_id
-     where source = 'callback' order by provider`,
-    [],
-  );
+  const select = `select distinct provider from evidence join attempts on attempts.id = attempt_id
+    where source = 'callback' order by provider`;
+  const rows = await sql<{ provider: string }>(database.db, select, []);
   return rows.map(({ provider }) => provider);
 }
 

@@ -69,11 +69,9 @@ const named = product.map(({ name, text }) => ({ name, text, tables: tablesIn(te
 test('each table of the schema has one owner', async () => {
   const { db, close } = await createTestDatabase();
   try {
-    const rows = await sql<{ name: string }>(
-      db,
-      `select relname as name from pg_class
-       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by relname`,
-    );
+    const select = `select relname as name from pg_class
+      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by relname`;
+    const rows = await sql<{ name: string }>(db, select);
     const tables = rows.map(({ name }) => name);
     assert.deepEqual(tables, [...ROOM_OF.keys()].toSorted());
   } finally {

@@ -249,9 +249,8 @@ test('a line whose price no plan has brings nothing, and operators see which', a
   assert.deepEqual(seen(unknown.id), ['mismatched', 0, 0, 800, lines(800)]);
   for (const { id } of orders) await settleOrder(fixture.deps, id);
   const again = await listOrders(db, { accountId, limit: 10 });
-  const failures = again.map(({ failure }) => failure);
   assert.deepEqual(
-    failures,
+    again.map(({ failure }) => failure),
     orders.map(({ failure }) => failure),
   );
   assert.deepEqual((await audit(db)).problems, []);

@@ -40,11 +40,8 @@ async function endedOwing() {
 /** When Stripe is asked next, in seconds of the clock; null: never. */
 async function nextLook(id: string): Promise<number | null> {
   const due = 'extract(epoch from due_at - clock_now())::float8 as seconds';
-  const [row] = await sql<{ seconds: number | null }>(
-    fixture.deps.db,
-    `select ${due} from subscriptions where id = $1`,
-    [id],
-  );
+  const select = `select ${due} from subscriptions where id = $1`;
+  const [row] = await sql<{ seconds: number | null }>(fixture.deps.db, select, [id]);
   return row?.seconds ?? null;
 }
 

@@ -120,12 +120,9 @@ test('a use makes an upload of the API last a day, and one of the website seven'
       202,
     );
   }
-  const days = await sql<{ days: number }>(
-    db,
-    `select round(extract(epoch from delete_after - clock_now()) / ${DAY})::int as days
-     from stored_objects where owner_id = $1 and role = 'upload' order by created_at`,
-    [visitor.accountId],
-  );
+  const select = `select round(extract(epoch from delete_after - clock_now()) / ${DAY})::int as days
+    from stored_objects where owner_id = $1 and role = 'upload' order by created_at`;
+  const days = await sql<{ days: number }>(db, select, [visitor.accountId]);
   await setClock(0);
   const numbers = days.map((row) => row.days);
   assert.deepEqual(numbers, [1, 7]);

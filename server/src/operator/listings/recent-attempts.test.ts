@@ -38,20 +38,14 @@ test('the attempts of the last day are counted by connection and outcome', async
   await sql(db, `update tasks set created_at = clock_now() - interval '25 hours' where id = $1`, [
     old,
   ]);
-  await sql(
-    db,
-    `update tasks set phase = 'failed', due_at = null, held_cause = null,
-       error_code = 'provider_failed', error_message = 'It failed.' where id = $1`,
-    [ids[0]],
-  );
-  await sql(
-    db,
-    `update tasks set phase = 'completed', due_at = null, held_cause = null,
-       output_object_id = 'obj_1',
-       updated_at = (select outcome_at from attempts where task_id = $1) + interval '3 minutes'
-     where id = $1`,
-    [ids[1]],
-  );
+  const update = `update tasks set phase = 'failed', due_at = null, held_cause = null,
+      error_code = 'provider_failed', error_message = 'It failed.' where id = $1`;
+  await sql(db, update, [ids[0]]);
+  const change = `update tasks set phase = 'completed', due_at = null, held_cause = null,
+      output_object_id = 'obj_1',
+      updated_at = (select outcome_at from attempts where task_id = $1) + interval '3 minutes'
+    where id = $1`;
+  await sql(db, change, [ids[1]]);
   assert.deepEqual(await recentAttempts(db), [
     { provider: 'ark', accepted: 0, busy: 1, refused: 0, uncertain: 0, failed: 0, medians: [] },
     {

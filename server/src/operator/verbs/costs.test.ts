@@ -160,11 +160,9 @@ test('a task costs what its provider reported, or what the terms say', async () 
 });
 
 test('a credit is worth what it was sold for on average, in the currency of the cost', async () => {
-  await sql(
-    db,
-    `insert into offers (id, kind, name, credits, price, currency)
-     values ('pack', 'pack', 'Pack', 1000, 990, 'usd')`,
-  );
+  const insert = `insert into offers (id, kind, name, credits, price, currency)
+    values ('pack', 'pack', 'Pack', 1000, 990, 'usd')`;
+  await sql(db, insert);
   for (const [state, credits, price] of [
     ['paid', 1000, 990],
     ['paid', 3000, 2210],

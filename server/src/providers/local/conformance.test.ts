@@ -67,12 +67,9 @@ function controlOf(
     kill,
     requests: async () => (await jobs()).map(() => ({ call: 'submit' })),
     async changeJob(id, { state, ends_in = 0, object_id = null, cause = null }) {
-      await sql(
-        db,
-        `update local_jobs set state = $2, object_id = $3, cause = $4,
-           ends_at = clock_now() + $5::float8 * interval '1 second' where id = $1`,
-        [id, state, object_id, cause, ends_in],
-      );
+      const update = `update local_jobs set state = $2, object_id = $3, cause = $4,
+          ends_at = clock_now() + $5::float8 * interval '1 second' where id = $1`;
+      await sql(db, update, [id, state, object_id, cause, ends_in]);
     },
     async plan() {
       throw new Error('a built-in provider has no faults to plan');
@@ -82,12 +79,9 @@ function controlOf(
   };
   /** How long a job of a test key works. */
   const secondsOf = async (jobId: string) => {
-    const [job] = await sql<{ seconds: number }>(
-      db,
-      `select extract(epoch from ends_at - created_at)::float8 as seconds
-       from local_jobs where id = $1`,
-      [jobId],
-    );
+    const select = `select extract(epoch from ends_at - created_at)::float8 as seconds
+      from local_jobs where id = $1`;
+    const [job] = await sql<{ seconds: number }>(db, select, [jobId]);
     return job?.seconds ?? Number.NaN;
   };
   return { ...control, secondsOf };
@@ -98,12 +92,9 @@ function controlOf(
  * rendered.
  */
 async function renderAlone(deps: Deps, jobId: string): Promise<void> {
-  await sql(
-    deps.db,
-    `update local_jobs set state = 'rendering', leased_until = 'infinity'
-     where state = 'queued' and id <> $1`,
-    [jobId],
-  );
+  const update = `update local_jobs set state = 'rendering', leased_until = 'infinity'
+    where state = 'queued' and id <> $1`;
+  await sql(deps.db, update, [jobId]);
   const renderer = createLocalProvider(deps);
   renderer.start?.();
   try {

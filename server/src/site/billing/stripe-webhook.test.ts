@@ -27,10 +27,8 @@ async function post(body: string | Buffer, header: string | undefined) {
 }
 
 async function noted(): Promise<number> {
-  const [row] = await sql<{ events: number }>(
-    fixture.deps.db,
-    'select count(*)::int as events from stripe_events',
-  );
+  const select = 'select count(*)::int as events from stripe_events';
+  const [row] = await sql<{ events: number }>(fixture.deps.db, select);
   return row?.events ?? 0;
 }
 
@@ -91,11 +89,8 @@ test('an event makes its order due before Stripe gets a response', async () => {
   const order = await fixture.buy(await fixture.customer());
   completeSession(fixture.simulator.state, order.stripe_id ?? '', 'now');
   await fixture.simulator.webhooks.idle();
-  const [row] = await sql<{ is_due: boolean }>(
-    fixture.deps.db,
-    'select due_at <= clock_now() as is_due from orders where id = $1',
-    [order.id],
-  );
+  const select = 'select due_at <= clock_now() as is_due from orders where id = $1';
+  const [row] = await sql<{ is_due: boolean }>(fixture.deps.db, select, [order.id]);
   assert.equal(row?.is_due, true);
 });
 
@@ -116,9 +111,8 @@ test('the invoices of an older API version wake their subscription, and a warnin
   }
   webhooks.version = version;
   const told = lines.map((line) => JSON.parse(line));
-  const versions = told.map((line) => [line.version, line.expected]);
   assert.deepEqual(
-    versions,
+    told.map((line) => [line.version, line.expected]),
     older.map((one) => [one, version]),
   );
   assert.match(told[0]?.msg, /another API version/);

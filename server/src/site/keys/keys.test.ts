@@ -57,11 +57,8 @@ test('the expiry of a key is set, changed and removed; an expired key stays expi
   await website.sendMails();
   const told = website.outbox.slice(changed).map(({ text }) => /The expiry of/.test(text));
   assert.equal(told.filter(Boolean).length, 3);
-  await sql(
-    db,
-    `update api_keys set expires_at = clock_now() - interval '1 minute' where id = $1`,
-    [body.key.id],
-  );
+  const update = `update api_keys set expires_at = clock_now() - interval '1 minute' where id = $1`;
+  await sql(db, update, [body.key.id]);
   for (const at of ['2099-01-31T00:00:00Z', null]) assertError(await expire(at), 'invalid_request');
   assertError(await balanceWith(body.secret), 'unauthorized');
 });

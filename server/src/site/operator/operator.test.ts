@@ -193,12 +193,9 @@ test('an audit runs in the background and shows its result', async () => {
 test('costs are shown and downloaded by day, model, connection and account', async () => {
   const { task } = await makeTask(fixture);
   await recordAccepted(db, task.id);
-  await sql(
-    db,
-    `update tasks set phase = 'completed', due_at = null, output_object_id = 'obj_1',
-       job_cost = 0.25, job_cost_currency = 'usd' where id = $1`,
-    [task.id],
-  );
+  const update = `update tasks set phase = 'completed', due_at = null, output_object_id = 'obj_1',
+      job_cost = 0.25, job_cost_currency = 'usd' where id = $1`;
+  await sql(db, update, [task.id]);
   const { email } = (await operator.get(`${API}/accounts/${task.account_id}`)).body;
   const groups = {
     day: task.created_at.toISOString().slice(0, 10),
@@ -273,11 +270,9 @@ test('whatever a customer quotes is found by exact match, with its owner and its
   const [task = ''] = [made.id];
   const { held, attempt } = await makeHeldTask(fixture);
   const order = 'ord_0VbgKjvYmaxrCkhwyKXQrLqI';
-  await sql(
-    db,
-    `insert into offers (id, kind, name, credits, price, currency)
-     values ('pack', 'pack', 'Pack', 1, 100, 'usd')`,
-  );
+  const insert = `insert into offers (id, kind, name, credits, price, currency)
+    values ('pack', 'pack', 'Pack', 1, 100, 'usd')`;
+  await sql(db, insert);
   await sql(
     db,
     `insert into orders (id, account_id, kind, offer_id, credits, price, currency, stripe_mode,
@@ -345,18 +340,13 @@ test('what needs a decision is counted, and gone once it is decided', async () =
   const { held } = await makeHeldTask(fixture);
   const [, first] = (before.get('held') as [number, string] | undefined) ?? [0, held.id];
   const { accountId, email } = await website.signIn();
-  await sql(
-    db,
-    `insert into webhook_endpoints (id, account_id, url, events, secret, failing_since)
-     select 'we_' || n, $1, 'https://x.example', '{}', 's', clock_now() - n * interval '30 minutes'
-     from generate_series(1, 14) n`,
-    [accountId],
-  );
-  await sql(
-    db,
-    `insert into routes (model, choice, steps)
-     values ('video-2.0', 'order', '[{"connection": "gone"}]')`,
-  );
+  const insert = `insert into webhook_endpoints (id, account_id, url, events, secret, failing_since)
+    select 'we_' || n, $1, 'https://x.example', '{}', 's', clock_now() - n * interval '30 minutes'
+    from generate_series(1, 14) n`;
+  await sql(db, insert, [accountId]);
+  const add = `insert into routes (model, choice, steps)
+    values ('video-2.0', 'order', '[{"connection": "gone"}]')`;
+  await sql(db, add);
   const after = await counts();
   const [heldBefore = 0] = (before.get('held') as [number] | undefined) ?? [];
   assert.deepEqual(after.get('held'), [heldBefore + 1, first]);

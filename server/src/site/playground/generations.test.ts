@@ -105,12 +105,9 @@ test('the rules of the request are those of the public API', async () => {
 
 test('a paused account creates nothing live on the website, and test videos as before', async () => {
   const visitor = await visitorWith(1000);
-  await sql(
-    db,
-    `insert into account_pauses (account_id, paused_until)
-     values ($1, clock_now() + interval '1 hour')`,
-    [visitor.accountId],
-  );
+  const insert = `insert into account_pauses (account_id, paused_until)
+    values ($1, clock_now() + interval '1 hour')`;
+  await sql(db, insert, [visitor.accountId]);
   assertError(await create(visitor), 'service_busy', { reason: 'account_paused' });
   const tested = await create(visitor, BODY, undefined, 'test');
   assert.notEqual(tested.body.error?.details.reason, 'account_paused');

@@ -114,13 +114,10 @@ test('the page of a task shows its timeline, its credits of both kinds and its r
   const given = { accountId: gil.accountId, credits: 100, reference: 'g' };
   await grant(db, { ...given, kind: 'promotional' });
   const id = await make(gil.accountId, { ended: 'completed', poster: POSTER, surface: 'web' });
-  await sql(
-    db,
-    `insert into task_history (task_id, at, phase, cause)
-     select task_id, at, phase, '{"connection": "ark", "next": "fal"}' from task_history
-     where task_id = $1 and phase = 'submitting'`,
-    [id],
-  );
+  const insert = `insert into task_history (task_id, at, phase, cause)
+    select task_id, at, phase, '{"connection": "ark", "next": "fal"}' from task_history
+    where task_id = $1 and phase = 'submitting'`;
+  await sql(db, insert, [id]);
   const { body } = await gil.get(`${TASKS}/${id}`);
   assert.deepEqual(
     body.timeline.map(({ label }: { label: string }) => label),
@@ -227,12 +224,9 @@ test('a held task says what that means, and nothing of its provider', async () =
        provider_output = '{"url": "https://secret-provider.test"}' where id = $1`,
     [id],
   );
-  await sql(
-    db,
-    `insert into task_history (task_id, phase, cause)
-     values ($1, 'held', '{"cause": "secret-provider said no"}')`,
-    [id],
-  );
+  const insert = `insert into task_history (task_id, phase, cause)
+    values ($1, 'held', '{"cause": "secret-provider said no"}')`;
+  await sql(db, insert, [id]);
   const { body } = await ada.get(`${TASKS}/${id}`);
   assert.equal(body.status, 'processing');
   assert.match(body.held, /credits stay reserved/);

@@ -46,9 +46,8 @@ test('creates of many accounts that arrive together share a transaction', async 
   const requests = await requestsOfOthers(30);
   const { create, count } = countTransactions();
   const created = await Promise.all(requests.map(create));
-  const owners = created.map(({ task }) => task.account_id);
   assert.deepEqual(
-    owners,
+    created.map(({ task }) => task.account_id),
     requests.map(({ binding }) => binding.accountId),
   );
   assert.equal(count(), 1);
@@ -276,12 +275,9 @@ for (const phase of ['completed', 'failed'] as const) {
   test(`a ${phase} task of the website settles both kinds of credits`, async () => {
     const accountId = await customer({ paid: PRICE.credits, promotional: 100 });
     const task = await webTask(accountId);
-    await sql(
-      db,
-      `insert into stored_objects (id, owner_id, role, state, media_type, delete_after)
-       values ('obj_' || $1, $1, 'output', 'deleted', 'video/mp4', clock_now())`,
-      [task.id],
-    );
+    const insert = `insert into stored_objects (id, owner_id, role, state, media_type, delete_after)
+      values ('obj_' || $1, $1, 'output', 'deleted', 'video/mp4', clock_now())`;
+    await sql(db, insert, [task.id]);
     const error = { code: 'provider_failed', message: 'No.' } as const;
     if (phase === 'failed') await moveNow(db, task, { to: phase, changes: { error } });
     else await completeNow(db, task, { outputObjectId: `obj_${task.id}` });

@@ -134,12 +134,9 @@ test('a cap limits one API key; a refused create binds no Idempotency-Key and re
   assert.equal(typeof (await create(key)), 'string');
   assert.ok((await create(key)) instanceof ApiError);
   assert.equal(typeof (await create(other)), 'string');
-  const [counts] = await sql(
-    db,
-    `select (select count(*)::int from idempotency_keys where account_id = $1) as keys,
-       (select reserved from ledger_balances where account_id = $1 and kind = 'paid') as reserved`,
-    [key.accountId],
-  );
+  const select = `select (select count(*)::int from idempotency_keys where account_id = $1) as keys,
+      (select reserved from ledger_balances where account_id = $1 and kind = 'paid') as reserved`;
+  const [counts] = await sql(db, select, [key.accountId]);
   assert.deepEqual(counts, { keys: 2, reserved: 2 * PRICE.credits });
 });
 

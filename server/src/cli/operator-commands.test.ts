@@ -197,7 +197,7 @@ test('pausing, resuming and setting terms record what they replace', async () =>
   assert.deepEqual([price, per], ['0.05', 'output-second']);
 });
 
-test('a route keeps its choice and retries when its steps change, and names connections that exist', async () => {
+test('a route keeps its choice and retries when its steps change, and takes only existing connections', async () => {
   const set = async (...rest: string[]) => {
     const args = ['routes', 'set', 'video-2.0-mini', ...rest, '--reason', 'because'];
     return (await parseCommandLine(args)).run({ db });

@@ -9,7 +9,7 @@ export interface StopRequest {
   markStarted(): void;
 }
 
-/** One Ctrl-C of `npm start` is two signals: the terminal and npm each send one. */
+/** Signals this close are one request: at a Ctrl-C, the terminal and npm each send one. */
 const SAME_REQUEST_SECONDS = 1;
 /** A start that was asked to stop, perhaps while waiting for a lock, exits after this time. */
 const START_SECONDS = 3;

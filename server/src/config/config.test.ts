@@ -248,7 +248,7 @@ test('the more processes there are, the fewer database connections each has', ()
   assert.throws(() => read('all'), /PROCESSES="all" is not valid/);
 });
 
-test('file threads are raised in time', {
+test('useFileThreads acts before the first file is read', {
   skip: process.platform !== 'linux' && 'no /proc',
 }, () => {
   const script = `

@@ -153,7 +153,7 @@ test('the audit finds no problem if only the ledger changed the tables', async (
   assert.deepEqual(await ledgerProblems(db), []);
 });
 
-test('a reserve on contradictory lots fails with no client error', async () => {
+test('a reserve on contradictory lots fails with an internal error', async () => {
   const damaged = db.transaction(async (tx) => {
     await sql(
       tx,

@@ -109,7 +109,7 @@ test('grace is given once: a task that is refunded again and again does not rene
   await assert.rejects(reserveNow(accountId, 1), { code: 'insufficient_credits' });
 });
 
-test('a repeated grant must name the same expiry, and may come after it', async () => {
+test('a repeated grant must name the same expiry, which may have passed', async () => {
   const accountId = await openAccount();
   const expiresAt = new Date(Date.now() + HOUR * 1000);
   const given = { accountId, credits: 10, kind: 'paid', reference: accountId, expiresAt } as const;
@@ -122,7 +122,7 @@ test('a repeated grant must name the same expiry, and may come after it', async 
   assert.equal(await grant(db, given), false);
 });
 
-test('a grant whose expiry is over is refused', async () => {
+test('a grant that expires in the past is refused', async () => {
   const accountId = await openAccount();
   await assert.rejects(give(accountId, 10, -1), UsageError);
   assert.deepEqual(await paid(accountId), { available: 0, reserved: 0 });

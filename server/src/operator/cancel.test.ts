@@ -136,7 +136,7 @@ test("an owner's cancel waits for a submit at the same time: refunded only if no
   }
 });
 
-test('a submit under way and a held acceptance can not be cancelled', async () => {
+test('a task can not be cancelled during its submit, nor while its acceptance is unknown', async () => {
   const { task } = await makeSubmittingTask(fixture);
   const provider = scriptedProvider({
     submit: async () => {

@@ -82,7 +82,7 @@ test('the card of an account that was closed meanwhile is not charged', async ()
   assert.deepEqual([order.state, paymentsOf(order)], ['failed', 0]);
 });
 
-test('an order that has failed is not paid later, with another card', async () => {
+test('a failed order is not charged to another card later', async () => {
   const { accountId, settle } = await reloadOrdered();
   const customer = await customerOf(accountId);
   removeCard(state, customer);
@@ -104,7 +104,7 @@ function refusing(failure: object) {
   return { deps: withCalls(deps, { paymentIntents: { create } }), appear: () => appear() };
 }
 
-test('a payment that waits for the absent customer stays pending until it is canceled', async () => {
+test('a payment that needs the absent customer stays pending until it can be canceled', async () => {
   const { accountId, id, settle } = await reloadOrdered();
   declineCard(state, await customerOf(accountId));
   const cancel = async (payment: string) => {
@@ -142,7 +142,7 @@ test('a charge that Stripe made although it reported a refusal is found a day la
 
 const CHARGE = 'POST payment_intents';
 
-test('a charge is found before its order fails because the card was removed', async () => {
+test('an order whose card was removed fails only after a search for its charge', async () => {
   const { accountId, id, settle } = await reloadOrdered();
   simulator.webhooks.hold();
   simulator.failNext({ kind: 'lost', call: CHARGE }, 2); // Stripe's package repeats a broken call

@@ -59,7 +59,7 @@ test('the first period is granted by its invoice, once, and the next one by the 
   assert.ok(orders.every(({ expires_at: expiry }) => expiry !== null));
 });
 
-test('a lost event of a renewal is found when the period is over', async () => {
+test('a renewal whose event was lost is found when the period is over', async () => {
   const { accountId, stripe } = await subscribed();
   await fixture.withoutEvents(() => renew(state, stripe));
   await fixture.settledAfter(86_460);

@@ -65,7 +65,7 @@ test('an invoice that is paid after its subscription ended is found without an e
   assert.equal(await nextLook(id), null, 'nothing can be paid any more');
 });
 
-test('a subscription that ended is not looked at when its last invoice is void', async () => {
+test('an ended subscription is polled no more once its last invoice is void', async () => {
   const { id, invoice } = await endedOwing();
   await fixture.withoutEvents(() => markInvoice(state, invoice.id, 'void'));
   await settleSubscription(fixture.deps, id);

@@ -27,7 +27,7 @@ export interface FoundRow {
 
 const MAX_FOUND = 20;
 
-/** How long after its request's id a task is created, at most: the body may take its time. */
+/** How long after the id of its request a task is created, at most: the body takes time. */
 const REQUEST_MS = 600_000;
 const CLOCKS_MS = 60_000;
 
@@ -38,8 +38,8 @@ export function findExactly(db: Queryable, text: string): Promise<FoundRow[]> {
   return find(db, text, new Date(at - CLOCKS_MS), new Date(at + REQUEST_MS));
 }
 
-// Each part reads an index. Those of Idempotency-Keys and events begin with the account and the
-// endpoint, so they are read once for each of them, and keys not at all for ids of this service.
+// Each part reads an index. Those of Idempotency-Keys and events begin with account and endpoint:
+// they are read once per account or endpoint, and the keys not for ids of this service.
 // Tasks have no index by request, but a request's id says when it was made.
 const find = query<[text: string, from: Date | null, until: Date | null], FoundRow>(
   'operator_find',

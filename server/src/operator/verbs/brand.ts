@@ -68,7 +68,7 @@ export const BRAND = {
   }),
 };
 
-/** Without the bytes of the logo. */
+/** The changes to record: of the logo only its size, not its bytes. */
 function recorded(changes: Changes): Changes {
   const { logo } = changes;
   return { ...changes, ...(logo && { logo: sizeOf(logo) }) };

@@ -23,7 +23,7 @@ export const FIND = {
   }),
 };
 
-/** The console's page about it; an erased owner's file has none. */
+/** The console's page about a result; null for the file of an erased owner. */
 function pageOf({ what, id, account_id: accountId, task_id: taskId }: FoundRow): string | null {
   if (what === 'order') return `/operator/orders/${id}`;
   if (what === 'report') return `/operator/reports/${id}`;

@@ -107,7 +107,7 @@ async function showOrder(db: Database, id: string) {
 const WAIT_SECONDS = 15;
 const LOOK_SECONDS = 0.25;
 
-/** @param id of an order, or of what it was paid by at Stripe: then it is found or made */
+/** @param id of an order, or of a Stripe object that belongs to one, which is found or made */
 async function settleByOperator(
   db: Database,
   action: Action,

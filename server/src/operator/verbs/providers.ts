@@ -33,7 +33,7 @@ async function connectionNames(db: Queryable): Promise<string[]> {
   return [...PROVIDER_NAMES, ...others];
 }
 
-/** All pauses and outages, and all connections, with those that only a pause or an outage names. */
+/** All pauses, outages and connections, even those that only a pause or an outage names. */
 async function readConnectionStates(db: Queryable) {
   const [names, pauses, outages] = await Promise.all([
     connectionNames(db),

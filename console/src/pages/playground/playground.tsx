@@ -132,8 +132,9 @@ function Playground(props: PlaygroundProps) {
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     if (priceBox.isBusy || priceBox.price.quote?.is_affordable === false) return;
-    setTries(tries + 1);
-    if (Object.keys(missing).length === 0) void send();
+    const isComplete = Object.keys(missing).length === 0;
+    setTries(isComplete ? 0 : tries + 1);
+    if (isComplete) void send();
   };
   const uses = {
     onRequest({ request }: ShownTask) {

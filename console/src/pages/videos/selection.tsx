@@ -56,6 +56,10 @@ interface BarProps {
 export function SelectionBar({ selected, onClear, onChange }: BarProps) {
   if (selected.length === 0) return null;
   const ids = selected.map(({ id }) => id);
+  const onDeleted = () => {
+    onClear();
+    return onChange();
+  };
   const stored = selected.filter(({ video_url: url }) => url !== null);
   const areStarred = selected.every(({ is_starred: isStarred }) => isStarred);
   return (
@@ -71,7 +75,7 @@ export function SelectionBar({ selected, onClear, onChange }: BarProps) {
           <ButtonLink small look="primary" icon="download" href={fileOf(stored)} download>
             Download{stored.length === selected.length ? '' : ` ${stored.length}`}
           </ButtonLink>
-          <Button small icon="trash" onClick={() => askToDelete(stored, onChange)}>
+          <Button small icon="trash" onClick={() => askToDelete(stored, onDeleted)}>
             Delete
           </Button>
         </>

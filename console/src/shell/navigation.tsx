@@ -92,7 +92,7 @@ export function Balance({ me }: { me: Me }) {
       <span aria-hidden="true" class="h-3 w-[5px] bg-tungsten" />
       <Credits value={availableOf(me)} />
       <span aria-hidden="true" class="text-dim">
-        {isTest && 'test '}
+        {isTest && <span class="lg:max-xl:hidden">test </span>}
         <span class="sm:hidden md:inline lg:hidden">cr</span>
         <span class="hidden sm:inline md:hidden lg:inline">credits</span>
       </span>

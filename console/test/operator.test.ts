@@ -97,7 +97,7 @@ test('held tasks of a filter are shown, then decided together', async () => {
   await settled(page, 'Decide held tasks');
   await page.getByLabel('Provider').fill('nobody');
   await page.getByRole('button', { name: 'Show' }).click();
-  await page.getByText('No held task fits').waitFor();
+  await page.getByText('No held task matches').waitFor();
   await page.getByLabel('Provider').fill(held.provider);
   await page.getByLabel('Cause').selectOption('acceptance');
   await page.getByRole('button', { name: 'Show' }).click();
@@ -113,7 +113,7 @@ test('held tasks of a filter are shown, then decided together', async () => {
     .getByRole('button', { name: /^Decide/ })
     .click();
   await page.getByText('Done, and recorded.').waitFor();
-  await page.getByText('No held task fits').waitFor();
+  await page.getByText('No held task matches').waitFor();
   await page.locator('h1:focus').waitFor(); // the list and its button are gone
 });
 

@@ -76,8 +76,7 @@ export async function createKey(
   return { keyId, secret };
 }
 
-/** The terms of an API key for the log of actions. Without the key's name, which an erasure
- * could not remove from that log. */
+/** An API key's terms, for recorded actions. An erasure could not remove the key's name there. */
 export const keyTerms = queryFirst<
   [id: string],
   { monthlyCap: number | null; expiresAt: Date | null }

@@ -102,7 +102,7 @@ export function AuditPage() {
   return (
     <ListPage
       title="Audit"
-      lead="Proves that balances, tasks, attempts, files and orders agree. It reads everything, beside the service."
+      lead="Proves that balances, tasks, attempts, files and orders agree. It reads everything while the service runs."
       actions={
         <AskButton
           look="primary"

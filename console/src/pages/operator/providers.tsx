@@ -186,7 +186,7 @@ export function OrphansPage() {
       list={useList('/console/api/operator/verbs/orphans/list', {
         query: { all: all ? 'yes' : '' },
       })}
-      empty={<Empty title="No orphan job">Every job that is known belongs to a task.</Empty>}
+      empty={<Empty title="No orphan job">All known jobs belong to tasks.</Empty>}
       columns={ORPHANS}
       keyOf={({ provider, job_id: job }) => `${provider}/${job}`}
     >

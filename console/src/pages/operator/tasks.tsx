@@ -112,7 +112,7 @@ export function HeldPage() {
       title="Decide held tasks"
       lead="One decision for all tasks of the list."
       list={{ ...loaded, items: data?.tasks }}
-      empty={<Empty title="No held task fits" />}
+      empty={<Empty title="No held task matches" />}
       card={{
         title: `Held tasks: ${data?.tasks.length}`,
         actions: <Button onClick={() => data && decide(data)}>Decide all of these</Button>,

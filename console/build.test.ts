@@ -73,9 +73,9 @@ test('a build that fails leaves nothing', async () => {
 });
 
 /** The most script that a page may load, in bytes, compressed. The chart alone has 23 KB. */
-const MAX_SCRIPT_BYTES = 67 * 1024;
+const MAX_SCRIPT_BYTES = 68 * 1024;
 
-test('each page loads at most 67 KB of script', async () => {
+test('each page loads at most 68 KB of script', async () => {
   const folder = path.join(await buildPages(), 'assets');
   const scripts = (await readdir(folder)).filter((name) => name.endsWith('.js'));
   const texts = new Map<string, string>();

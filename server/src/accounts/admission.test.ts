@@ -140,7 +140,9 @@ test('a malformed key or header is refused without a query', async () => {
   const secret = newSecret();
   const swapped = secret.endsWith('a') ? `${secret.slice(0, -1)}b` : `${secret.slice(0, -1)}a`;
   const junk = ['', 'fw_live_', 'x'.repeat(46), swapped, `${secret}0`, secret.toUpperCase()];
+  junk.push(`${secret} ${secret}`, `${secret},`, 'x'.repeat(8000), "' or 1=1 --");
   const headers = [undefined, '', secret, `Basic ${secret}`, 'Bearer', 'Bearer  '];
+  headers.push(`Bearer${secret}`);
   for (const authorization of [...headers, ...junk.map((text) => `Bearer ${text}`)]) {
     const malformed = admitThrough(closed)({ ...API, authorization });
     await assert.rejects(malformed, { code: 'unauthorized' }, String(authorization));

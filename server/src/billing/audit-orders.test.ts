@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { refund } from '../../../simulators/stripe/payments.ts';
 import { openBillingFixture } from '../../test/billing/billing-fixture.ts';
 import { sql } from '../../test/task-fixtures.ts';
@@ -7,7 +7,6 @@ import { grant } from '../ledger/ledger.ts';
 import { audit } from '../operator/audit.ts';
 
 const fixture = await openBillingFixture();
-after(() => fixture.close());
 const { db } = fixture.deps;
 const accountId = await fixture.customer();
 const { id: orderId, stripe_id: session } = await fixture.buy(accountId);

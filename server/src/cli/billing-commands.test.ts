@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { completeSession } from '../../../simulators/stripe/checkout.ts';
 import { openDispute, pay } from '../../../simulators/stripe/payments.ts';
@@ -11,7 +11,6 @@ import { listActions } from '../operator/actions.ts';
 import { parseCommandLine } from './command-line.ts';
 
 const fixture = await openBillingFixture();
-after(() => fixture.close());
 const { db } = fixture.deps;
 
 async function run(...args: string[]) {

@@ -34,8 +34,6 @@ test(`${ORDERS} orders are exact under shuffled, repeated, lost and parallel eve
   } catch (error) {
     t.diagnostic(`again: ${replayCommand(t.filePath ?? '', SEED)}`);
     throw error;
-  } finally {
-    await fixture.close();
   }
 });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
 import { declineCard } from '../../../../simulators/stripe/payments.ts';
 import {
@@ -28,7 +28,6 @@ import { subscribe } from './subscribe.ts';
 import { readSubscription, subscriptionOf } from './subscription.ts';
 
 const fixture = await openBillingFixture();
-after(() => fixture.close());
 const { db } = fixture.database;
 const { state, available, subscribed, priceOf } = fixture;
 

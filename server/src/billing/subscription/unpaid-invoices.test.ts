@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { declineCard } from '../../../../simulators/stripe/payments.ts';
 import {
   endSubscription,
@@ -16,7 +16,6 @@ import { settleSubscription } from './settle-subscription.ts';
 import { readSubscription } from './subscription.ts';
 
 const fixture = await openBillingFixture();
-after(() => fixture.close());
 const { state } = fixture;
 
 async function stateOf(id: string): Promise<string | undefined> {

@@ -35,25 +35,9 @@ async function ask(
 test('every operation requires a known API key, and its 401 names the scheme', async () => {
   const { secret } = await makeCustomer(db, 0);
   const flipped = secret.slice(0, -1) + (secret.endsWith('a') ? 'b' : 'a');
-  const unknown = newSecret();
+  const wrong = [`Basic ${secret}`, `Bearer ${flipped}`, `Bearer ${newSecret()}`];
   for (const route of ALL_ROUTES) {
-    for (const authorization of [
-      undefined,
-      '',
-      'Bearer',
-      'Bearer ',
-      secret,
-      `Basic ${secret}`,
-      `Bearer${secret}`,
-      `Bearer ${secret} ${secret}`,
-      `Bearer ${secret},`,
-      `Bearer ${flipped}`,
-      `Bearer ${unknown}`,
-      `Bearer ${secret.toLowerCase()}`,
-      'Bearer fw_live_',
-      "Bearer ' or 1=1 --",
-      `Bearer ${'x'.repeat(8000)}`,
-    ]) {
+    for (const authorization of [undefined, ...wrong]) {
       assertError(await ask(authorization, route), 'unauthorized');
     }
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
 import { renew } from '../../../../simulators/stripe/subscriptions.ts';
 import { signature } from '../../../../simulators/stripe/webhooks.ts';
@@ -12,7 +12,6 @@ import { sql } from '../../../test/task-fixtures.ts';
 const { log, lines } = recordingLog();
 
 const fixture = await openBillingFixture({ log });
-after(() => fixture.close());
 
 const now = () => Math.floor(Date.now() / 1000);
 

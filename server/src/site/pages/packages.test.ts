@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import fastify, { type FastifyInstance } from 'fastify';
-import { createTestDatabase } from '../../../test/database.ts';
+import { openTestDatabase } from '../../../test/database.ts';
 import { recordingLog } from '../../../test/recording-log.ts';
 import { openTestFolder } from '../../../test/temporary-folder.ts';
 import { until } from '../../../test/until.ts';
@@ -12,13 +12,12 @@ import { DEFAULT_BRAND } from '../../brand/brand.ts';
 import { openStoredPackages, packageRoutes } from './packages.ts';
 import { openTexts } from './texts.ts';
 
-const database = await createTestDatabase();
+const database = await openTestDatabase();
 const files = await openTestFolder();
 const page = '# Install <div id="packages"></div>';
 await mkdir(path.join(files.path, 'docs/packages'), { recursive: true });
 await writeFile(path.join(files.path, 'docs/packages/index.html'), page);
 await writeFile(path.join(files.path, 'docs/packages.md'), page);
-after(() => database.close());
 
 const nameOf = (version: string) => `framewright-client-${version}.tgz`;
 const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');

@@ -145,19 +145,6 @@ test('the page of a task shows its timeline, its credits of both kinds and its r
   assert.equal(body.poster_url, `${TASKS}/${id}/poster`);
 });
 
-test('a video that was deleted says so, and has no link', async () => {
-  const id = await make(ada.accountId, { ended: 'completed', poster: POSTER });
-  const remove = `update stored_objects set state = 'deleted' where owner_id = $1`;
-  await sql(db, remove, [id]);
-  const { body } = await ada.get(`${TASKS}/${id}`);
-  const states = [body.status, body.charge, body.video.state];
-  assert.deepEqual(states, ['completed', 'charged', 'deleted']);
-  assert.deepEqual([body.video_url, body.poster_url], [null, null]);
-  assertError(await ada.get(`${TASKS}/${id}/poster`), 'not_found');
-  const [item] = await listed(ada);
-  assert.deepEqual([item?.id, item?.video_url, item?.poster_url], [id, null, null]);
-});
-
 test('a refused file is named with its reason, and the task shows its refund', async () => {
   const id = await make(ada.accountId, { ended: 'invalid_media' });
   const request = {
@@ -283,9 +270,9 @@ test('names, stars and tags are an account’s own, found by search, and erased 
   );
 });
 
-test('a deleted video says who deleted it, and when', async () => {
+test('a deleted video says so, who deleted it and when, and has no link', async () => {
   const ids = await Promise.all(
-    [0, 1, 2, 3].map(() => make(ada.accountId, { ended: 'completed' })),
+    [0, 1, 2, 3].map(() => make(ada.accountId, { ended: 'completed', poster: POSTER })),
   );
   const [own = '', operators = '', kept = '', older = ''] = ids;
   await ada.delete(`${TASKS}/${own}/output`);
@@ -293,12 +280,22 @@ test('a deleted video says who deleted it, and when', async () => {
   const ended = `update stored_objects set state = 'deleted', delete_after = '2026-01-02T03:04:05Z'`;
   await sql(db, `${ended} where owner_id = $1`, [kept]);
   await sql(db, `${ended}, taken_down_at = '2026-01-01T00:00:00Z' where owner_id = $1`, [older]);
-  const who = new Map((await listed(ada)).map(({ id, deleted }) => [id, deleted]));
+  const items = (await listed(ada)).filter(({ id }) => ids.includes(id));
+  const who = new Map(items.map(({ id, deleted }) => [id, deleted]));
   const deleters = ids.map((id) => who.get(id)?.by);
   assert.deepEqual(deleters, ['owner', 'operator', 'retention', 'unknown']);
   assert.equal(who.get(kept)?.at, '2026-01-02T03:04:05.000Z');
   assert.equal(who.get(older)?.at, '2026-01-01T00:00:00.000Z');
   assert.ok(Date.parse(who.get(own)?.at ?? '') <= Date.now());
+  const links = items.flatMap(({ video_url, poster_url }) => [video_url, poster_url]);
+  assert.deepEqual(links, Array(8).fill(null));
+  const { body } = await ada.get(`${TASKS}/${kept}`);
+  assert.deepEqual(
+    [body.status, body.charge, body.video.state],
+    ['completed', 'charged', 'deleted'],
+  );
+  assert.deepEqual([body.video_url, body.poster_url], [null, null]);
+  assertError(await ada.get(`${TASKS}/${kept}/poster`), 'not_found');
 });
 
 /** The files of a ZIP archive, read by its directory, each checked against its checksum. */

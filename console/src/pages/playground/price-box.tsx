@@ -83,7 +83,7 @@ export function PriceBox(props: PriceProps) {
           <output aria-live="polite" class={`contents ${isStale ? 'text-dim' : ''}`}>
             <span class="text-2xl leading-[1.15] tracking-tight">
               {quote ? <Credits value={quote.credits} /> : '–'}
-              <span class="block text-sm tracking-normal text-dim sm:hidden">credits</span>
+              <span class="block text-sm tracking-normal text-dim sm:sr-only">credits</span>
             </span>
             {quote && <Payment quote={quote} />}
             {error && !quote && <span class="text-sm text-bad">{error.message}</span>}

@@ -49,6 +49,7 @@ export async function readDecisions(db: Queryable, certificateEnd: Date | undefi
 
 const URGENCY = [
   'recovery',
+  'urgent reports',
   'held',
   'closed',
   'unserved',

@@ -28,7 +28,7 @@ export const REPORT_REASONS = [
 ] as const;
 
 /** An operator must decide these within 48 hours. */
-const URGENT: readonly string[] = ['intimate_images', 'sexualized_minors'];
+export const URGENT_REASONS: readonly string[] = ['intimate_images', 'sexualized_minors'];
 
 /** Anybody can cause these mails: more would hide the first ones. */
 const URGENT_MAILS_PER_HOUR = 20;
@@ -85,7 +85,7 @@ export function receiveReport(deps: ReportDeps, given: GivenReport): Promise<str
     // The outbox finds the reporter's address by the id of the report.
     if (contact !== null) await mailOwner(tx, { accountId: id, ...receiptMail(id) });
     const isMailed =
-      URGENT.includes(reason) &&
+      URGENT_REASONS.includes(reason) &&
       (await countHit(tx, 'urgent-reports', URGENT_MAILS_PER_HOUR, 3600));
     const operators = isMailed ? await accountsOf(tx, [...adminEmails]) : [];
     for (const accountId of operators) {

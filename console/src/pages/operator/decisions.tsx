@@ -20,9 +20,13 @@ const KINDS: Record<string, (decision: Decision) => [words: string, href: string
   ],
   route: ({ first }) => [`No running worker serves the route of ${first}`, '/operator/providers'],
   review: ({ count }) => [`${tasks(count)} waiting for a review`, '/operator/reviews'],
-  reports: ({ count, first }) => [
-    `${plural(count, 'report')} of videos to decide`,
-    count === 1 ? `/operator/reports/${first}` : '/operator/reports',
+  'urgent reports': (reports) => [
+    `${plural(reports.count, 'report')} of videos to decide within 48 hours`,
+    reportsAt(reports),
+  ],
+  reports: (reports) => [
+    `${plural(reports.count, 'report')} of videos to decide`,
+    reportsAt(reports),
   ],
   mismatched: ({ count, first }) => [
     `${plural(count, 'order')} paid without credits`,
@@ -42,6 +46,8 @@ const KINDS: Record<string, (decision: Decision) => [words: string, href: string
   certificate: ({ first }) => [`The signing certificate expires on ${first}`, '/operator/set-up'],
 };
 
+const reportsAt = ({ count, first }: Decision) =>
+  count === 1 ? `/operator/reports/${first}` : '/operator/reports';
 const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 const tasks = (count: number) => plural(count, 'task');
 

@@ -1,9 +1,18 @@
 import { query } from '../../database/database.ts';
 import { TEST_SURFACE } from '../../ledger/transfer.ts';
+import { URGENT_REASONS } from '../../reports/reports.ts';
 
 /** What waits for an operator. */
 export interface WaitingDecision {
-  what: 'held' | 'review' | 'reports' | 'mismatched' | 'disputed' | 'orphans' | 'webhooks';
+  what:
+    | 'held'
+    | 'review'
+    | 'urgent reports'
+    | 'reports'
+    | 'mismatched'
+    | 'disputed'
+    | 'orphans'
+    | 'webhooks';
   count: number;
   /** The id of the one to look at first. */
   first: string;
@@ -15,10 +24,12 @@ export interface WaitingDecision {
 /** How many failing webhook endpoints are listed one by one; the last also counts the rest. */
 const ENDPOINTS = 10;
 
+const URGENT = URGENT_REASONS.map((reason) => `'${reason}'`).join();
+
 // Each part reads a partial index, or a table with at most one row per customer.
 /**
  * What operators have to decide; zeros are left out. Held test tasks don't count: their prompts ask
- * for it. A mismatched order counts for a week, unless it was refunded; a dispute while Stripe
+ * for it. Urgent reports are counted apart. A mismatched order counts for a week, unless it was refunded; a dispute while Stripe
  * waits for evidence; an endpoint after an hour of failures, and for a week once disabled.
  */
 export const waitingDecisions = query<[], WaitingDecision>(
@@ -29,7 +40,8 @@ export const waitingDecisions = query<[], WaitingDecision>(
      union all
      select 'review', id, updated_at from tasks where phase = 'review' and due_at is not null
      union all
-     select 'reports', id, created_at from reports where state = 'open'
+     select case when reason in (${URGENT}) then 'urgent reports' else 'reports' end,
+       id, created_at from reports where state = 'open'
      union all
      select 'mismatched', id, settled_at from orders
      where state = 'mismatched' and settled_at > clock_now() - interval '7 days'

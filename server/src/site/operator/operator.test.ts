@@ -347,7 +347,14 @@ test('what needs a decision is counted, and gone once it is decided', async () =
   const add = `insert into routes (model, choice, steps)
     values ('video-2.0', 'order', '[{"connection": "gone"}]')`;
   await sql(db, add);
+  await sql(
+    db,
+    `insert into reports (id, reason)
+     values ('report_urgent', 'sexualized_minors'), ('report_other', 'copyright')`,
+  );
   const after = await counts();
+  assert.deepEqual([...after][0], ['urgent reports', [1, 'report_urgent']]);
+  assert.deepEqual(after.get('reports'), [1, 'report_other']);
   const [heldBefore = 0] = (before.get('held') as [number] | undefined) ?? [];
   assert.deepEqual(after.get('held'), [heldBefore + 1, first]);
   const { items } = (await operator.get(`${API}/decisions`)).body;

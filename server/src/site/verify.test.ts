@@ -143,6 +143,7 @@ const COPIES: Record<string, (name: string) => [picture: string, options?: TestV
   'two thirds in size': (name) => [`movie=filename=${at(name)},scale=426:240`],
   '2 % cropped': (name) => [`movie=filename=${at(name)},crop=iw*0.98:ih*0.98`],
   '2 % cropped at two sides': (name) => [`movie=filename=${at(name)},crop=iw*0.98:ih*0.98:0:0`],
+  'with wide bars': (name) => [`movie=filename=${at(name)},pad=640:640:0:140`],
   'WebM, VP8': (name) => [`movie=filename=${at(name)}`, { format: 'webm', codec: 'vp8' }],
 };
 

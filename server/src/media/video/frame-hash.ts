@@ -1,6 +1,6 @@
 import type { Frame } from 'node-av/lib';
 import { uprightFrame } from '../decoder.ts';
-import { MAX_HASHES } from './timeline.ts';
+import { HASH_SECONDS, MAX_HASHES } from './timeline.ts';
 
 const SIDE = 32; // pixels
 const LOW = 16; // frequencies
@@ -20,17 +20,22 @@ const ORDER = COSINES.flatMap((_, u) => COSINES.map((_, v) => [u, v] as const)).
   ([u, v], [otherU, otherV]) => Math.max(u, v) - Math.max(otherU, otherV),
 );
 
-/**
- * The perceptual hash (pHash) of a frame in hex: which of its 256 lowest frequencies are above their
- * median. Similar pictures differ in few bits. @returns undefined for a plain frame
- */
-function frameHash(frame: Frame): string | undefined {
-  using small = uprightFrame(frame, `scale=${SIDE}:${SIDE}:flags=area`, 'format=gray');
+/** Rows of pixels, in grey. */
+type Picture = number[][];
+
+function pictureOf(frame: Frame, side: number): Picture {
+  using small = uprightFrame(frame, `scale=${side}:${side}:flags=area`, 'format=gray');
   const stride = small.linesize[0] ?? 0;
   const [plane = Buffer.alloc(0)] = small.data ?? [];
-  const rows = Array.from({ length: SIDE }, (_, y) =>
-    lowFrequencies(plane.subarray(y * stride, y * stride + SIDE)),
-  );
+  return Array.from({ length: side }, (_, y) => [...plane.subarray(y * stride, y * stride + side)]);
+}
+
+/**
+ * The perceptual hash (pHash) in hex: which of the 256 lowest frequencies are above their median.
+ * Similar pictures differ in few bits. @returns undefined for a plain picture
+ */
+function hashOf(picture: Picture): string | undefined {
+  const rows = picture.map(lowFrequencies);
   const columns = COSINES.map((_, u) => lowFrequencies(rows.map((row) => row[u] ?? 0)));
   const frequencies = ORDER.map(([u, v]) => columns[u]?.[v] ?? 0);
   if (medianOf(frequencies.map(Math.abs)) < MIN_STRENGTH) return undefined;
@@ -45,15 +50,46 @@ function medianOf(numbers: number[]): number {
   return numbers.toSorted((a, b) => a - b)[numbers.length / 2] ?? 0;
 }
 
-function lowFrequencies(pixels: ArrayLike<number>): number[] {
+function lowFrequencies(pixels: number[]): number[] {
   return COSINES.map((cosines) =>
     cosines.reduce((sum, cosine, at) => sum + cosine * (pixels[at] ?? 0), 0),
   );
 }
 
+/** Bars end anywhere: a picture of {@link SIDE} pixels would blur their ends into the rest. */
+const FINE_SIDE = 256;
+const BAR_SHADES = 6;
+
+/** What plain bars surround, as in copies for screens of another shape. */
+function insideBars(picture: Picture): Picture[] {
+  const inside = turned(withoutBars(turned(withoutBars(picture))));
+  const sides = [inside.length, inside[0]?.length ?? 0];
+  const hasBars = sides.some((side) => side < FINE_SIDE) && sides.every((side) => side >= SIDE);
+  return hasBars ? [turned(shrunk(turned(shrunk(inside))))] : [];
+}
+
+function withoutBars(rows: Picture): Picture {
+  const isPicture = (row: number[]) => Math.max(...row) - Math.min(...row) >= BAR_SHADES;
+  return rows.slice(rows.findIndex(isPicture), rows.findLastIndex(isPicture) + 1);
+}
+
+function turned(rows: Picture): Picture {
+  return (rows[0] ?? []).map((_, x) => rows.map((row) => row[x] ?? 0));
+}
+
+/** {@link SIDE} rows, each the mean of those at its place. */
+function shrunk(rows: Picture): Picture {
+  const placeOf = (row: number) => (row * rows.length) / SIDE;
+  return Array.from({ length: SIDE }, (_, row) => {
+    const some = rows.slice(Math.floor(placeOf(row)), Math.ceil(placeOf(row + 1)));
+    return turned(some).map((pixels) => pixels.reduce((sum, pixel) => sum + pixel) / some.length);
+  });
+}
+
 /** Hashes the offered frames, at most one in this many seconds, and leaves out plain ones. */
 export function createFrameHashes(everySeconds: number) {
   const hashes = new Set<string>();
+  const isCopy = everySeconds === HASH_SECONDS.compared;
   let last = -1;
   return {
     hashes,
@@ -63,8 +99,11 @@ export function createFrameHashes(everySeconds: number) {
       if (slot <= last || hashes.size === MAX_HASHES) return;
       last = slot;
       try {
-        const hash = frameHash(frame);
-        if (hash !== undefined) hashes.add(hash);
+        const picture = pictureOf(frame, SIDE);
+        const inside = isCopy ? insideBars(pictureOf(frame, FINE_SIDE)) : [];
+        for (const hash of [picture, ...inside].map(hashOf)) {
+          if (hash !== undefined && hashes.size < MAX_HASHES) hashes.add(hash);
+        }
       } catch {}
     },
   };

@@ -105,7 +105,7 @@ async function run(args: string[]): Promise<number> {
   }
   if (first === 'serve') return runService(args.slice(1));
   const code = await runCommand(await parseCommandLine(args));
-  // A call that a check of doctor has given up may still wait for its response.
+  // `doctor` may have given up a call that still waits for its response.
   process.stdout.write('', () => process.exit(code));
   return code;
 }

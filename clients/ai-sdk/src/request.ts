@@ -70,7 +70,7 @@ function nearestRatio(wanted: number): Ratio | undefined {
   return RATIOS.find((ratio) => Math.abs(widthOf(ratio) - wanted) < 0.02);
 }
 
-/** Frames and references. The AI SDK passes a first frame as `image`, and among `frameImages`. */
+/** Frames and references. The AI SDK passes a first frame both as `image` and in `frameImages`. */
 function mediaOf({ image, frameImages = [], inputReferences = [] }: CallOptions) {
   const fields: Partial<GenerateRequest> = {};
   const frame = (type: string) => frameImages.find(({ frameType }) => frameType === type)?.image;

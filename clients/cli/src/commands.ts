@@ -16,7 +16,7 @@ const SETTINGS: Record<string, Option> = {
   image: file('first frame: a file or https URL'),
   'end-image': file('last frame'),
   reference: file(
-    'image or video to follow; may be repeated; a URL of a video of 5 s ends with #5',
+    'image or video to follow; may be repeated; append #5 to the URL of a video of 5 s',
     { isList: true },
   ),
   ...SETTING_OPTIONS,
@@ -69,7 +69,7 @@ export const COMMANDS: readonly Command[] = [
     options: {
       list: flag('only list what is unfinished'),
       forget: text('KEY', 'remove one from the list; its task goes on'),
-      'key-changed': flag('the API key is another one of the same account'),
+      'key-changed': flag('go on with another API key of the same account'),
       output: OUTPUT,
       force: FORCE,
     },
@@ -149,7 +149,8 @@ export const COMMANDS: readonly Command[] = [
       ['fw listen --forward http://localhost:3000/hook', 'until Ctrl-C'],
       ['export WEBHOOK_SECRET=$(fw listen --print-secret)', 'for the local server'],
     ],
-    notes: 'This machine keeps the same secret. A test key relays events of test tasks.',
+    notes:
+      'The secret is the same at each start on this machine. A test key relays events of test tasks.',
     load: async () => (await import('./run/listen.ts')).listen,
   },
   {

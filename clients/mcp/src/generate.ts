@@ -69,7 +69,7 @@ export async function generate(
 
 /**
  * Refuses a video that costs more than `maxCredits`. A create reserves what the quote says, unless
- * an announced price takes effect in between.
+ * a price change takes effect in between.
  * @throws RefusedInput
  */
 function refuseAbove(maxCredits: number, { credits }: Quote): void {

@@ -13,7 +13,7 @@ export function createHttpHandler({ stopping, title, ...options }: HttpOptions) 
       const client = new Framewright({ apiKey: authInfo?.token, ...options });
       return createServer({ client, maxRetries, stopping, title });
     },
-    { maxSubscriptions: 0 }, // nothing changes here, and a stream would stay open forever
+    { maxSubscriptions: 0 }, // the tools never change, and a stream would stay open forever
   );
   return async (request: Request, apiKey: string, parsedBody?: unknown): Promise<Response> => {
     const authInfo = { token: apiKey, clientId: '', scopes: [] };

@@ -169,8 +169,8 @@ function waitingRead(call: Call): Call {
 }
 
 /**
- * Adds advice to a conflict: each upload has a new URL, so the body differed. A new key would pay
- * for a second video.
+ * Adds advice to an idempotency conflict: if the files were uploaded again, their new URLs make
+ * another body. A new key would pay for a second video.
  */
 function withUploadAdvice(error: unknown): unknown {
   if (!(error instanceof ConflictError) || error.code !== 'idempotency_conflict') return error;

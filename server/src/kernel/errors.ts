@@ -2,8 +2,8 @@
 
 /**
  * Every error code that a client can receive, with its HTTP status; docs/customers/ERRORS.md
- * explains them. The first ten are the contract's (section "Errors") and `method_not_allowed`;
- * the next three belong to one operation each, the next five to delivery links, the rest to the
+ * explains them. The first ten are those of the contract (section "Errors") plus
+ * `method_not_allowed`; the next three belong to one operation each, the next five to delivery links, the rest to the
  * website.
  */
 export const ERROR_STATUS = {
@@ -103,7 +103,7 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** Refused input from an operator; the caller names the fields in its reader's words. */
+/** Refused input from an operator; a command says `--option` for a field, a page its label. */
 export class Refusal extends UsageError {
   override name = 'Refusal';
   readonly field: string;

@@ -1,7 +1,7 @@
 import { type PricedRequest, secondsOf } from '../catalog/price.ts';
 import { command, first, namedStatement, query, type Transaction } from '../database/database.ts';
 
-/** The second that a price is for: of the output, or of the job's compute time. */
+/** A price is for each second of the output, or of the job's compute time. */
 export const TERMS_UNITS = ['output-second', 'compute-second'] as const;
 
 /** What a connection charges for each second of a model's videos. Prices are exact decimals. */
@@ -12,7 +12,10 @@ export interface Terms {
   resolution: string;
   per: (typeof TERMS_UNITS)[number];
   price: string;
-  /** The price with reference videos, also of their seconds. null: `price`, of the output alone. */
+  /**
+   * The price of a request with reference videos, whose seconds are then charged too. null: `price`,
+   * for the seconds of the output only.
+   */
   reference_price: string | null;
   currency: string;
   from: Date;

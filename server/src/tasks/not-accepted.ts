@@ -177,8 +177,9 @@ async function areOthersPaused(tx: Transaction, tried: readonly string[] | null)
 /**
  * Postpones a task whose provider takes no jobs now, or that can't be moderated now; its inputs are
  * kept. An outage counts toward `submitRetrySeconds` like an attempt that is not accepted. An
- * operator's pause counts only if this round tried a connection that is not paused. If it counts,
- * an unannounced task fails after the last of several connections, so that its client can retry.
+ * operator's pause counts only if this round tried a connection that is not paused. When a round
+ * that counts has tried several connections in vain, an unannounced task fails, so that its client
+ * can retry.
  * @param blocked.seconds until the task may try again
  * @param blocked.next the connection that is tried instead, at once
  */

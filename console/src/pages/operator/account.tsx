@@ -152,7 +152,7 @@ const KEYS: Column<Account['keys'][number]>[] = [
   column('State', (key) => <KeyState apiKey={key} />),
   column('', ({ key_id: key, revoked_at: revokedAt }) =>
     revokedAt ? null : (
-      <div class="flex flex-wrap gap-1.5 md:justify-end">
+      <div class="flex flex-wrap gap-1.5 lg:justify-end xl:flex-nowrap">
         <AskButton small item={key} change={{ verb: 'keys update', given: { key } }}>
           Change
         </AskButton>

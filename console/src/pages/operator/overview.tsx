@@ -121,7 +121,8 @@ const PLOTS: Plot[] = [
   {
     title: 'Tasks',
     unit: 'per minute',
-    series: { Created: 'created', Completed: 'completed', Failed: 'failed' },
+    // The last one is drawn on top: without a task, no line of failures is.
+    series: { Failed: 'failed', Completed: 'completed', Created: 'created' },
   },
   { title: 'Live tasks', unit: 'at the end of the minute', series: { Live: 'live' } },
   {

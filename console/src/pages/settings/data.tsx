@@ -41,7 +41,7 @@ export function OwnData() {
             {at !== null && (
               <p class="text-sm text-dim">
                 Asked for <RelativeTime at={at} />
-                {state === 'ended' && '; the file is not kept any more'}
+                {state === 'ended' && '; no file is available'}
               </p>
             )}
           </div>

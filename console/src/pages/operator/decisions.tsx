@@ -10,7 +10,7 @@ export type Decision = Item<'GET /console/api/operator/decisions'>;
 const KINDS: Record<string, (decision: Decision) => [words: string, href: string]> = {
   recovery: () => ['The database was restored: nothing is claimed', '/operator/set-up'],
   held: ({ count, first }) => [
-    `${tasks(count)} held: did the provider take the job?`,
+    `${tasks(count)} held: what became of the job?`,
     count === 1 ? `/operator/tasks/${first}` : '/operator/tasks/held',
   ],
   closed: ({ first }) => [`${first} takes no jobs`, '/operator/providers'],

@@ -73,11 +73,18 @@ function Details({ task }: { task: Task }) {
   );
 }
 
+/** What a held task waits for, by its cause. */
+const UNKNOWNS: Record<string, string> = {
+  acceptance: 'whether the provider accepted the job',
+  outcome: 'how the accepted job has ended',
+};
+
 function factsOf(task: Task) {
   const { due_at: due, error_code: error, job_cost: cost, job_compute_seconds: computed } = task;
   const currency = task.job_cost_currency?.toUpperCase();
   return [
     { name: 'Phase', value: <Phase phase={task.phase} cause={task.held_cause} /> },
+    { name: 'Not known', value: task.held_cause && UNKNOWNS[task.held_cause] },
     { name: 'Account', value: <AccountLink row={task} /> },
     { name: 'Surface', value: task.surface === 'test' ? <TestMark /> : task.surface },
     { name: 'Provider', value: task.provider },

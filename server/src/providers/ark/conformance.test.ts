@@ -8,6 +8,7 @@ import {
   operator,
   ownFailure,
   request,
+  says,
   succeeded,
   working,
 } from '../../../test/providers/conformance/meanings.ts';
@@ -69,33 +70,25 @@ providerConformance({
     { fault: { code: 'SomethingNew', status: 400 }, becomes: operator },
   ],
   statuses: [
-    { says: 'queued', changes: forced('queued'), becomes: working },
-    { says: 'running', changes: forced('running'), becomes: working },
-    { says: 'succeeded', changes: forced('succeeded'), becomes: succeeded },
-    {
-      says: 'expired',
-      changes: forced('expired'),
-      becomes: failed('generation_expired', false),
-    },
-    {
-      says: 'cancelled',
-      changes: forced('cancelled'),
-      becomes: failed('provider_failed', false),
-    },
-    {
-      says: 'failed because of its content',
-      changes: failedWith('OutputVideoSensitiveContentDetected.PolicyViolation'),
-      becomes: failed('content_refused', false),
-    },
-    {
-      says: 'failed because of a parameter',
-      changes: failedWith('InvalidParameter'),
-      becomes: failed('provider_failed', false),
-    },
-    {
-      says: 'failed by its own fault',
-      changes: failedWith('InternalServiceError'),
-      becomes: ownFailure('provider_failed'),
-    },
+    says('queued', forced('queued'), working),
+    says('running', forced('running'), working),
+    says('succeeded', forced('succeeded'), succeeded),
+    says('expired', forced('expired'), failed('generation_expired', false)),
+    says('cancelled', forced('cancelled'), failed('provider_failed', false)),
+    says(
+      'failed because of its content',
+      failedWith('OutputVideoSensitiveContentDetected.PolicyViolation'),
+      failed('content_refused', false),
+    ),
+    says(
+      'failed because of a parameter',
+      failedWith('InvalidParameter'),
+      failed('provider_failed', false),
+    ),
+    says(
+      'failed by its own fault',
+      failedWith('InternalServiceError'),
+      ownFailure('provider_failed'),
+    ),
   ],
 });

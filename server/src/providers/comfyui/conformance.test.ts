@@ -1,9 +1,11 @@
 import { startRig } from '../../../test/providers/comfyui-rig.ts';
 import {
   busy,
+  codes,
   failed,
   forced,
   operator,
+  says,
   succeeded,
   working,
 } from '../../../test/providers/conformance/meanings.ts';
@@ -25,22 +27,18 @@ providerConformance({
   start,
   unmarked: {},
   refusals: [
-    ...[
-      'prompt_outputs_failed_validation',
-      'prompt_no_outputs',
-      'missing_node_type',
-      'invalid_prompt_id',
-    ].map((code) => ({ fault: { code }, becomes: operator })),
+    ...codes(operator, 'prompt_outputs_failed_validation', 'prompt_no_outputs'),
+    ...codes(operator, 'missing_node_type', 'invalid_prompt_id'),
     ...[401, 403, 404, 405, 413].map((status) => ({ fault: { status }, becomes: operator })),
     { fault: { status: 429 }, becomes: busy },
     { fault: { status: 429, retryAfterSeconds: 7 }, becomes: { ...busy, retryAfterSeconds: 7 } },
   ],
   statuses: [
-    { says: 'pending', changes: forced('pending'), becomes: working },
-    { says: 'in_progress', changes: forced('in_progress'), becomes: working },
-    { says: 'completed', changes: forced('completed'), becomes: succeeded },
-    { says: 'failed', changes: forced('failed'), becomes: failed('provider_failed', false) },
-    { says: 'cancelled', changes: forced('cancelled'), becomes: failed('provider_failed', false) },
+    says('pending', forced('pending'), working),
+    says('in_progress', forced('in_progress'), working),
+    says('completed', forced('completed'), succeeded),
+    says('failed', forced('failed'), failed('provider_failed', false)),
+    says('cancelled', forced('cancelled'), failed('provider_failed', false)),
   ],
   find: 'exact',
   absence: 'weak',

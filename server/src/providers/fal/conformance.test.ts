@@ -1,5 +1,6 @@
 import {
   busy,
+  codes,
   failed,
   failedWith,
   forced,
@@ -7,6 +8,7 @@ import {
   ownFailure,
   REFUSED_BY_STATUS,
   request,
+  says,
   succeeded,
   working,
 } from '../../../test/providers/conformance/meanings.ts';
@@ -23,6 +25,9 @@ function start(FAL_MARK_ATTEMPTS = 'yes') {
   });
 }
 
+/** A request that ended with an error is completed too. */
+const endedBy = (code: string) => failedWith(code, 'COMPLETED');
+
 providerConformance({
   name: 'fal',
   transport: 'http',
@@ -32,47 +37,30 @@ providerConformance({
   absence: 'weak',
   callbacks: 'signed',
   refusals: [
-    { fault: { code: 'content_policy_violation' }, becomes: request('content_refused') },
-    { fault: { code: 'image_too_large' }, becomes: request('invalid_media') },
-    { fault: { code: 'unsupported_video_format' }, becomes: request('invalid_media') },
-    { fault: { code: 'literal_error' }, becomes: request('invalid_request') },
-    { fault: { code: 'file_download_error' }, becomes: operator },
+    ...codes(request('content_refused'), 'content_policy_violation'),
+    ...codes(request('invalid_media'), 'image_too_large', 'unsupported_video_format'),
+    ...codes(request('invalid_request'), 'literal_error'),
+    ...codes(operator, 'file_download_error'),
     { fault: { status: 429 }, becomes: busy },
     ...REFUSED_BY_STATUS,
   ],
   statuses: [
-    { says: 'in the queue', changes: forced('IN_QUEUE'), becomes: working },
-    { says: 'in progress', changes: forced('IN_PROGRESS'), becomes: working },
-    { says: 'completed', changes: forced('COMPLETED'), becomes: succeeded },
-    {
-      says: 'refused because of its content',
-      changes: failedWith('content_policy_violation', 'COMPLETED'),
-      becomes: failed('content_refused', null),
-    },
-    {
-      says: 'refused for an input that fal could not fetch',
-      changes: failedWith('file_download_error', 'COMPLETED'),
-      becomes: failed('provider_failed', null),
-    },
-    {
-      says: 'not started in time',
-      changes: failedWith('request_timeout', 'COMPLETED'),
-      becomes: ownFailure('generation_expired'),
-    },
-    {
-      says: 'not done in time',
-      changes: failedWith('generation_timeout', 'COMPLETED'),
-      becomes: failed('generation_expired', null),
-    },
-    {
-      says: 'its runner disconnected',
-      changes: failedWith('runner_disconnected', 'COMPLETED'),
-      becomes: ownFailure('provider_failed'),
-    },
-    {
-      says: 'cancelled',
-      changes: failedWith('client_cancelled', 'COMPLETED'),
-      becomes: failed('provider_failed', null),
-    },
+    says('in the queue', forced('IN_QUEUE'), working),
+    says('in progress', forced('IN_PROGRESS'), working),
+    says('completed', forced('COMPLETED'), succeeded),
+    says(
+      'refused because of its content',
+      endedBy('content_policy_violation'),
+      failed('content_refused', null),
+    ),
+    says(
+      'refused for an input that fal could not fetch',
+      endedBy('file_download_error'),
+      failed('provider_failed', null),
+    ),
+    says('not started in time', endedBy('request_timeout'), ownFailure('generation_expired')),
+    says('not done in time', endedBy('generation_timeout'), failed('generation_expired', null)),
+    says('its runner disconnected', endedBy('runner_disconnected'), ownFailure('provider_failed')),
+    says('cancelled', endedBy('client_cancelled'), failed('provider_failed', null)),
   ],
 });

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { createTestDatabase, quiet } from '../../../test/database.ts';
 import { findJobInput, newJobSpec, sendNow } from '../../../test/providers/conformance/attempts.ts';
-import { failed, succeeded, working } from '../../../test/providers/conformance/meanings.ts';
+import { failed, says, succeeded, working } from '../../../test/providers/conformance/meanings.ts';
 import type { SimulatorControl } from '../../../test/providers/conformance/subject.ts';
 import { providerConformance } from '../../../test/providers/conformance.ts';
 import { sql } from '../../../test/task-fixtures.ts';
@@ -122,30 +122,26 @@ const COMMON = {
   callbacks: 'none' as const,
   takesAnyModel: true as const,
 };
-const BARRED = {
-  says: 'barred',
-  changes: { state: 'barred' },
-  becomes: { kind: 'missing' },
-} as const;
+const BARRED = says('barred', { state: 'barred' }, { kind: 'missing' });
 
 providerConformance({
   ...COMMON,
   name: 'local',
   start: startLocal,
   statuses: [
-    { says: 'queued', changes: { state: 'queued' }, becomes: working },
-    { says: 'rendering', changes: { state: 'rendering' }, becomes: working },
-    { says: 'succeeded', changes: { state: 'succeeded' }, becomes: succeeded },
-    {
-      says: 'failed',
-      changes: { state: 'failed', cause: 'the renderer crashed' },
-      becomes: failed('provider_failed', false),
-    },
-    {
-      says: 'failed because its render was deleted',
-      changes: { state: 'failed', cause: RENDER_GONE },
-      becomes: failed('generation_expired', false),
-    },
+    says('queued', { state: 'queued' }, working),
+    says('rendering', { state: 'rendering' }, working),
+    says('succeeded', { state: 'succeeded' }, succeeded),
+    says(
+      'failed',
+      { state: 'failed', cause: 'the renderer crashed' },
+      failed('provider_failed', false),
+    ),
+    says(
+      'failed because its render was deleted',
+      { state: 'failed', cause: RENDER_GONE },
+      failed('generation_expired', false),
+    ),
     BARRED,
   ],
 });
@@ -155,15 +151,11 @@ providerConformance({
   name: 'scripted',
   start: startScripted,
   statuses: [
-    { says: 'to succeed', changes: { state: 'succeeded', ends_in: 5 }, becomes: working },
-    { says: 'to fail', changes: { state: 'failed', ends_in: 5 }, becomes: working },
-    { says: 'succeeded', changes: { state: 'succeeded' }, becomes: succeeded },
-    { says: 'failed', changes: { state: 'failed' }, becomes: failed('provider_failed', false) },
-    {
-      says: 'cancelled',
-      changes: { state: 'failed', cause: 'cancelled' },
-      becomes: failed('provider_failed', false),
-    },
+    says('to succeed', { state: 'succeeded', ends_in: 5 }, working),
+    says('to fail', { state: 'failed', ends_in: 5 }, working),
+    says('succeeded', { state: 'succeeded' }, succeeded),
+    says('failed', { state: 'failed' }, failed('provider_failed', false)),
+    says('cancelled', { state: 'failed', cause: 'cancelled' }, failed('provider_failed', false)),
     BARRED,
   ],
 });

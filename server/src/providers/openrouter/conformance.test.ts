@@ -8,6 +8,7 @@ import {
   operator,
   REFUSED_BY_STATUS,
   request,
+  says,
   succeeded,
   working,
 } from '../../../test/providers/conformance/meanings.ts';
@@ -51,25 +52,21 @@ providerConformance({
     ...REFUSED_BY_STATUS,
   ],
   statuses: [
-    { says: 'pending', changes: forced('pending'), becomes: working },
-    { says: 'in progress', changes: forced('in_progress'), becomes: working },
-    { says: 'completed', changes: forced('completed'), becomes: succeeded },
-    {
-      says: 'refused because of its content',
-      changes: failedWith('Content policy violation'),
-      becomes: failed('content_refused', null),
-    },
-    {
-      says: 'refused by Seedance because of its content',
-      changes: failedWith('The output video may contain sensitive information'),
-      becomes: failed('content_refused', null),
-    },
-    {
-      says: 'failed',
-      changes: failedWith('Provider returned error'),
-      becomes: failed('provider_failed', null),
-    },
-    { says: 'cancelled', changes: forced('cancelled'), becomes: failed('provider_failed', null) },
-    { says: 'expired', changes: forced('expired'), becomes: failed('generation_expired', null) },
+    says('pending', forced('pending'), working),
+    says('in progress', forced('in_progress'), working),
+    says('completed', forced('completed'), succeeded),
+    says(
+      'refused because of its content',
+      failedWith('Content policy violation'),
+      failed('content_refused', null),
+    ),
+    says(
+      'refused by Seedance because of its content',
+      failedWith('The output video may contain sensitive information'),
+      failed('content_refused', null),
+    ),
+    says('failed', failedWith('Provider returned error'), failed('provider_failed', null)),
+    says('cancelled', forced('cancelled'), failed('provider_failed', null)),
+    says('expired', forced('expired'), failed('generation_expired', null)),
   ],
 });

@@ -26,6 +26,15 @@ export function codes(becomes: RefusalCase['becomes'], ...all: string[]): Refusa
 export const working = { kind: 'working' } as const;
 export const succeeded = { kind: 'succeeded' } as const;
 
+/** What the provider says of a job, what the simulator changes for it, and what it means. */
+export function says(
+  word: string,
+  changes: StatusCase['changes'],
+  becomes: StatusCase['becomes'],
+): StatusCase {
+  return { says: word, changes, becomes };
+}
+
 /** Refusals by an HTTP status alone, which hosts mean alike. */
 export const REFUSED_BY_STATUS: RefusalCase[] = [
   { fault: { status: 400 }, becomes: request('invalid_request') },

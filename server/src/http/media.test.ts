@@ -60,15 +60,8 @@ test('a range after the end is 416 with the size of the file', async () => {
 
 test('several ranges, other units and malformed ranges get the whole file', async () => {
   const link = await store();
-  for (const range of [
-    'bytes=0-1,5-6',
-    'lines=0-1',
-    'bytes=5-2',
-    'bytes=-',
-    'bytes=a-b',
-    'x',
-    '',
-  ]) {
+  const ranges = ['bytes=0-1,5-6', 'lines=0-1', 'bytes=5-2', 'bytes=-', 'bytes=a-b', 'x', ''];
+  for (const range of ranges) {
     const { status, bytes } = await fetchMedia(link, { range });
     assert.deepEqual([status, bytes.length], [200, 1000], range);
   }

@@ -45,6 +45,9 @@ import { decideReview, endReview } from './review.ts';
 import { parseWordList } from './word-list.ts';
 
 const REVIEW_SECONDS = 3600;
+const FRAME = { field: 'image_url', entry: null, role: 'first_frame', objectId: 'obj_1' } as const;
+const SIZE = { width: 1, height: 1, durationSeconds: null };
+const PICTURE = { ...FRAME, mediaType: 'image/png', ...SIZE };
 
 const fixture = await openTaskFixture('audited');
 const { db } = fixture;
@@ -114,21 +117,9 @@ async function verdictOf(task: Task) {
 test('the service is asked once, with a signature, and told nothing about the customer but the account’s age', async () => {
   says(ALLOW);
   const { task } = await makeSubmittingTask(fixture);
-  await sql(db, `update accounts set created_at = created_at - interval '50 hours' where id = $1`, [
-    task.account_id,
-  ]);
-  task.inputs = [
-    {
-      field: 'image_url',
-      entry: null,
-      role: 'first_frame',
-      objectId: 'obj_1',
-      mediaType: 'image/png',
-      width: 1,
-      height: 1,
-      durationSeconds: null,
-    },
-  ];
+  const older = `update accounts set created_at = created_at - interval '50 hours' where id = $1`;
+  await sql(db, older, [task.account_id]);
+  task.inputs = [PICTURE];
   const deps = stepDeps();
   assert.equal(await deps.moderation?.admit(task), 'admitted');
   assert.equal(await deps.moderation?.admit(task), 'admitted');
@@ -226,10 +217,7 @@ test('a task in review that is denied, cancelled or not decided in time fails wi
     denied: (task: Task) => decide(task, 'deny'),
     cancelled: (task: Task) =>
       db.transaction((tx) =>
-        beginCancel(tx, task.id, {
-          cause: { cancelled_by: 'customer' },
-          alsoHeldOutcome: false,
-        }),
+        beginCancel(tx, task.id, { cause: { cancelled_by: 'customer' }, alsoHeldOutcome: false }),
       ),
     'not decided in time': async ({ id }: Task) => {
       await sql(db, 'update tasks set due_at = clock_now() where id = $1', [id]); // woken early
@@ -372,9 +360,8 @@ test('a service that failed three times in a row is left alone, and waiting task
   says(saying('', 503));
   const { task } = await makeSubmittingTask(fixture);
   await announce(db, task.id);
-  await sql(db, `update tasks set refused_at = clock_now() - interval '1 hour' where id = $1`, [
-    task.id,
-  ]);
+  const earlier = `update tasks set refused_at = clock_now() - interval '1 hour' where id = $1`;
+  await sql(db, earlier, [task.id]);
   await submitTask(deps, task);
   const { phase, code, isRefunded } = await ended(task);
   assert.deepEqual([phase, code, isRefunded], ['failed', 'provider_unavailable', true]);
@@ -403,9 +390,7 @@ test('a list of words denies without asking, and the stricter of list and servic
 
 test('a flagged prompt is denied although the service can not read the picture beside it', async () => {
   const { task } = await makeSubmittingTask(fixture);
-  const size = { width: 1, height: 1, durationSeconds: null };
-  const picture = { field: 'image_url', entry: null, objectId: 'obj', mediaType: 'image/png' };
-  task.inputs = [{ ...picture, ...size, role: 'first_frame' }];
+  task.inputs = [PICTURE];
   says((response) => {
     const isPicture = received.at(-1)?.body.includes('image_url');
     const flagged = saying({ results: [{ flagged: true, categories: { violence: true } }] });
@@ -426,14 +411,18 @@ test('the adapter for /v1/moderations asks for the prompt and each picture, and 
       results: [{ flagged: isFlagged, categories: { violence: isFlagged, sexual: false } }],
     });
   const settings = { kind: 'moderations', secret: 'sk-test', model: 'm-1' } as const;
-  const input = { entry: null, width: 1, height: 1, durationSeconds: null, objectId: 'obj' };
   for (const isFlagged of [false, true]) {
     received.length = 0;
     says(flagged(isFlagged));
     const { task } = await makeSubmittingTask(fixture);
     task.inputs = [
-      { ...input, field: 'reference_image_urls', role: 'reference_image', mediaType: 'image/png' },
-      { ...input, field: 'reference_video_urls', role: 'reference_video', mediaType: 'video/mp4' },
+      { ...PICTURE, field: 'reference_image_urls', role: 'reference_image' },
+      {
+        ...PICTURE,
+        field: 'reference_video_urls',
+        role: 'reference_video',
+        mediaType: 'video/mp4',
+      },
     ];
     await stepDeps({}, settings).moderation?.admit(task);
     const sent = received.map(({ body, headers }) => {
@@ -446,7 +435,7 @@ test('the adapter for /v1/moderations asks for the prompt and each picture, and 
         { model: 'm-1', input: REQUEST.prompt },
         {
           model: 'm-1',
-          input: [{ type: 'image_url', image_url: { url: 'https://media.test/brief/obj' } }],
+          input: [{ type: 'image_url', image_url: { url: 'https://media.test/brief/obj_1' } }],
         },
       ],
     );

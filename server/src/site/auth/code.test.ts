@@ -241,14 +241,8 @@ test('a mail server that never responds does not hold the request', async () => 
 
 test('a malformed address or code is refused with its field', async () => {
   const who = person();
-  for (const email of [
-    '',
-    'eve',
-    'eve@',
-    'a@b,c@d',
-    'eve@exam\u0000ple.org',
-    'ev\u0130@example.org',
-  ]) {
+  const emails = ['', 'eve', 'eve@', 'a@b,c@d', 'eve@exam\u0000ple.org', 'ev\u0130@example.org'];
+  for (const email of emails) {
     assertError(await post('/auth/code', { email }, who), 'invalid_request', { field: 'email' });
   }
   for (const code of ['', '1234567', '123456789', '1234567a']) {

@@ -40,8 +40,8 @@ function providerReturning(outcome: SubmitOutcome): Provider {
   return scriptedProvider({ submit: async () => outcome });
 }
 
-function providerFinding(outcome: FindOutcome, findLagSeconds = 0): Provider {
-  return scriptedProvider({ find: async () => outcome, findLagSeconds });
+function depsFinding(outcome: FindOutcome, findLagSeconds = 0): SubmitStepDeps {
+  return depsWith(scriptedProvider({ find: async () => outcome, findLagSeconds }));
 }
 
 function providerAccepting(jobId: string): Provider {
@@ -212,11 +212,11 @@ async function taskInFlight(): Promise<Task> {
 
 test('the provider is asked for the job of an attempt in flight: it is adopted, or ruled out', async () => {
   const found = await taskInFlight();
-  const finds = providerFinding({ kind: 'found', jobId: `job-${found.id}`, by: 'mark' });
-  assert.equal(assertMoved(await submitTask(depsWith(finds), found)).phase, 'generating');
+  const finds = depsFinding({ kind: 'found', jobId: `job-${found.id}`, by: 'mark' });
+  assert.equal(assertMoved(await submitTask(finds, found)).phase, 'generating');
   assert.equal(await stateOfAttempt(found.id), 'accepted');
   const absent = await taskInFlight();
-  const deps = depsWith(providerFinding({ kind: 'absent', proof: 'final' }));
+  const deps = depsFinding({ kind: 'absent', proof: 'final' });
   assert.equal(assertMoved(await submitTask(deps, absent)).error_code, 'not_accepted');
   assert.equal(await stateOfAttempt(absent.id), 'absent');
   assert.deepEqual(await paid(absent), REFUNDED);
@@ -229,10 +229,7 @@ test('strong absence counts only when no submit can be under way', async () => {
   for (const [seconds, state] of Object.entries(states)) {
     const task = await taskInFlight();
     await freezeClock(db, Number(seconds));
-    await submitTask(
-      depsWith(providerFinding({ kind: 'absent', proof: 'strong' }, lagSeconds)),
-      task,
-    );
+    await submitTask(depsFinding({ kind: 'absent', proof: 'strong' }, lagSeconds), task);
     assert.equal(await stateOfAttempt(task.id), state);
     const { phase } = await readTask(db, task.id);
     const expected = state === 'absent' ? 'submitting' : 'held'; // announced: submitted again
@@ -248,18 +245,18 @@ test('weak absence and ambiguous finds prove nothing, also a long time after the
   for (const hint of hints) {
     const task = await taskInFlight();
     await freezeClock(db, 100_000);
-    const held = assertMoved(await submitTask(depsWith(providerFinding(hint)), task));
+    const held = assertMoved(await submitTask(depsFinding(hint), task));
     assert.deepEqual([held.phase, held.held_cause], ['held', 'acceptance']);
     assert.equal(await stateOfAttempt(task.id), 'unknown');
     const attempt = await currentAttempt(db, task.id);
     assert.ok(attempt);
-    assert.equal(await findJobOf(depsWith(providerFinding(hint)), held, attempt), 'postponed');
+    assert.equal(await findJobOf(depsFinding(hint), held, attempt), 'postponed');
     assert.deepEqual(await paid(task), HELD);
   }
 });
 
 test('a held task fails when there is no job, and keeps its key if it was announced', async () => {
-  const deps = depsWith(providerFinding({ kind: 'absent', proof: 'final' }));
+  const deps = depsFinding({ kind: 'absent', proof: 'final' });
   for (const isAnnounced of [true, false]) {
     await freezeClock(db, 0);
     const { held, attempt, binding } = await makeHeldTask(fixture);
@@ -276,12 +273,10 @@ test('a held task fails when there is no job, and keeps its key if it was announ
 test('a second attempt is impossible while one is in flight, unknown or accepted', async () => {
   const { task } = await makeSubmittingTask(fixture);
   const attempt = await insertAttempt(db, task, 'test');
+  const jobId = `case when $2 = 'accepted' then id end`;
+  const update = `update attempts set state = $2, job_id = ${jobId} where id = $1`;
   for (const state of ['in_flight', 'unknown', 'accepted']) {
-    await sql(
-      db,
-      `update attempts set state = $2, job_id = case when $2 = 'accepted' then id end where id = $1`,
-      [attempt.id, state],
-    );
+    await sql(db, update, [attempt.id, state]);
     const second = insertAttempt(db, task, 'test');
     await assert.rejects(second, { constraint: 'one_live_attempt' }, state);
   }
@@ -312,8 +307,7 @@ async function outcomeAfterTakeOver(
   return { task, next: await submitTask(depsWith(provider), task) };
 }
 
-const holdIt = (task: Task) =>
-  submitTask(depsWith(providerFinding({ kind: 'absent', proof: 'weak' })), task);
+const holdIt = (task: Task) => submitTask(depsFinding({ kind: 'absent', proof: 'weak' }), task);
 
 test('a late acceptance of a held task is applied', async () => {
   const { task, next } = await outcomeAfterTakeOver({ kind: 'accepted', jobId: 'late-1' }, holdIt);
@@ -326,15 +320,12 @@ test('a late acceptance of a held task is applied', async () => {
 
 test('an acceptance during another worker’s find is recorded once', async () => {
   let look = async (): Promise<unknown> => undefined;
-  const { task } = await outcomeAfterTakeOver(
-    { kind: 'accepted', jobId: 'late-2' },
-    async (taken) => {
-      const attempt = await currentAttempt(db, taken.id);
-      assert.ok(attempt);
-      look = () =>
-        findJobOf(depsWith(providerFinding({ kind: 'absent', proof: 'weak' })), taken, attempt);
-    },
-  );
+  const accepted = { kind: 'accepted', jobId: 'late-2' } as const;
+  const { task } = await outcomeAfterTakeOver(accepted, async (taken) => {
+    const attempt = await currentAttempt(db, taken.id);
+    assert.ok(attempt);
+    look = () => findJobOf(depsFinding({ kind: 'absent', proof: 'weak' }), taken, attempt);
+  });
   await assert.rejects(look, Superseded);
   assert.equal((await readTask(db, task.id)).phase, 'generating');
 });
@@ -355,18 +346,14 @@ test('a late rejection ends a held task with its refund, a late unknown outcome 
 });
 
 test('an outcome that comes after the attempt got another outcome changes nothing, and its job is an orphan', async () => {
-  const unheld = (task: Task) =>
-    submitTask(depsWith(providerFinding({ kind: 'absent', proof: 'final' })), task);
+  const unheld = (task: Task) => submitTask(depsFinding({ kind: 'absent', proof: 'final' }), task);
   const late = outcomeAfterTakeOver({ kind: 'accepted', jobId: 'late-3' }, unheld);
   await assert.rejects(late, Superseded);
   const text = `select provider, state, source from orphan_jobs where job_id = 'late-3'`;
   const orphans = await sql(db, text);
   assert.deepEqual(orphans, [{ provider: 'scripted', state: 'confirmed', source: 'sender' }]);
   const known = (task: Task) =>
-    submitTask(
-      depsWith(providerFinding({ kind: 'found', jobId: `job-${task.id}`, by: 'mark' })),
-      task,
-    );
+    submitTask(depsFinding({ kind: 'found', jobId: `job-${task.id}`, by: 'mark' }), task);
   const notSent = outcomeAfterTakeOver({ kind: 'not_sent', cause: 'too late' }, known);
   await assert.rejects(notSent, Superseded);
 });

@@ -20,7 +20,7 @@ function pageOf({ access, load }: PageRoute): FunctionComponent {
     const { route, url } = useLocation();
     const [isFetched, setFetched] = useState(!(state.kind === 'loading' && state.wasIn));
     useEffect(() => {
-      // While the session is read, so that the first page needs no second wait.
+      // Loads the page while the session is read, so that the first page needs no second wait.
       if (!isFetched) void LazyPage.preload().then(() => setFetched(true));
     }, []);
     useEffect(() => {

@@ -3,14 +3,14 @@ import { jsonText, printable } from './terminal/screen.ts';
 
 /** The exit codes of `fw`, by kind of failure; the README has the same table. */
 export const EXITS = {
-  other: [1, 'the answer was no, or a fault of fw'],
+  other: [1, 'you did not agree to the price, or a fault of fw'],
   usage: [2, 'the command line or the base URL is wrong; nothing was sent'],
   key: [3, 'no API key, or it is not valid'],
   refused: [4, 'the service refuses the request as it is'],
   credits: [5, 'too few credits; nothing was charged'],
   failed: [6, 'the task failed; its credits were refunded'],
   unavailable: [7, 'no response, or the service is busy'],
-  unfinished: [8, 'another fw is making it, or an unfinished video is in the way'],
+  unfinished: [8, 'another fw is making this video, or an unfinished one must be resumed first'],
   not_found: [9, 'there is no such task'],
   file: [10, 'a file can not be read or written'],
 } as const;

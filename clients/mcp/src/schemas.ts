@@ -49,8 +49,12 @@ function objectOf(properties: object, required: string[] = []): JsonSchemaType {
 const ERROR = {
   code: { type: 'string', description: 'Why the call was refused' },
   message: { type: 'string', description: 'The reason, as a sentence' },
-  charged: { type: 'string', description: 'no, refunded, or reserved, also if that is not known' },
-  retry: { type: 'string', description: 'The request_id for a retry: same_key, new_key or never' },
+  charged: { type: 'string', description: 'no, refunded, or reserved (also if nobody knows)' },
+  retry: {
+    type: 'string',
+    description:
+      'Whether to retry: same_key (with this request_id), new_key (with another) or never',
+  },
   task_id: { type: 'string', description: 'The task that the call is about' },
   request_id: { type: 'string', description: 'The request_id of generate_video' },
   retry_after_seconds: { type: 'number', description: 'How long to wait before the next call' },

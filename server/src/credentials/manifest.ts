@@ -1,7 +1,7 @@
 /** The IPTC's terms: made by a trained model, or by another program. */
 type DigitalSource = 'trainedAlgorithmicMedia' | 'algorithmicMedia';
 
-/** How a manifest names a video, whatever its container, and a poster. */
+/** The media type in a manifest: of any video (whatever its container), or of a poster. */
 export type Format = 'video/mp4' | 'image/webp';
 
 /** What a manifest says about a video. */
@@ -28,8 +28,8 @@ export const PARENTS = ['none', 'valid', 'invalid'] as const;
 export const PARENT_LABEL = 'parent';
 
 /**
- * The definition of a manifest, without the parent. If the provider had signed the video,
- * its manifest is the parent, and the first action is `opened` instead of `created`.
+ * The definition of a manifest. If the provider had signed the video, that is the parent, and the
+ * first action is `opened` instead of `created`; the signer adds the parent itself.
  */
 export function manifestOf(origin: Origin, format: Format, hasParent: boolean) {
   const { source, model, at, generator: name = 'Framewright', version, promptHash } = origin;
@@ -47,7 +47,8 @@ export function manifestOf(origin: Origin, format: Format, hasParent: boolean) {
     softwareAgent: { name: model },
     digitalSourceType: `http://cv.iptc.org/newscodes/digitalsourcetype/${source}`,
     parameters: {
-      ingredientIds: hasParent ? [PARENT_LABEL] : inputIds, // an opened file has its parent only
+      // C2PA: `opened` names exactly one ingredient, its parent.
+      ingredientIds: hasParent ? [PARENT_LABEL] : inputIds,
       ...(promptHash !== null && { 'framewright.prompt_sha256': promptHash }),
     },
   };

@@ -73,7 +73,7 @@ export function renameVariables({ name, kind }: ProviderConnection, error: unkno
 
 /**
  * Refuses a connection if variables of another one, or of the service, begin with its prefix.
- * @param known the names of all variables that were read
+ * @param known the names of the service's variables, without those of connections
  * @throws UsageError, one line
  */
 export function refuseCollisions(
@@ -84,8 +84,7 @@ export function refuseCollisions(
     const prefix = prefixOf(name);
     const others = connections.filter((other) => other.name !== name);
     const other = others.find((candidate) => prefixOf(candidate.name).startsWith(prefix));
-    const isOwn = (variable: string) => variable.startsWith(prefix);
-    const variable = [...known].find(isOwn);
+    const variable = [...known].find((one) => one.startsWith(prefix));
     if (!other && !variable) continue;
     const why = other ? `the connection ${other.name}` : `the variable ${variable}`;
     throw new UsageError(

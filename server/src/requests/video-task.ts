@@ -4,8 +4,8 @@ import { MODES } from '../catalog/models.ts';
 import type { Links } from '../storage/links.ts';
 import { FAILURE_CODES, type PublicColumns } from '../tasks/task.ts';
 
-// No unions here: a union is checked before each response is sent. That takes time, and a code that
-// only a newer process knows would turn the whole response into a 500.
+// No unions here: the serializer checks a union before each response, which takes time, and fails
+// with a 500 on a code that only a newer process knows. It does not check an enum.
 const Timestamp = (description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', description });
 

@@ -156,7 +156,7 @@ export const hasTasks = whether<[]>('task_any', 'select from tasks order by id l
 type Listed = Pick<TaskListing, 'id' | 'account_id' | 'surface' | 'provider' | 'credits'>;
 export type HeldTask = Listed & { held_cause: string; held_since: Date };
 
-/** The most tasks in one decision, so that an operator can read the list. */
+/** How many held tasks an operator may decide at once: so many can still be read. */
 const MAX_TASKS = 1000;
 
 const HELD_TO_DECIDE = namedStatement(

@@ -18,9 +18,11 @@ export async function login({ screen, text }: Call): Promise<void> {
   const baseUrl = given === undefined ? usualBaseUrl() : baseUrlOf(given);
   const page = new URL('/keys', baseUrl).href;
   if (isUnencrypted(baseUrl)) {
-    screen.note('This address is not encrypted: everybody on the way can read your API key.');
+    screen.note(
+      'This address is not encrypted: anyone between you and the server can read your API key.',
+    );
   }
-  screen.note(`API keys are made at ${page}. Enter alone opens this page.`);
+  screen.note(`API keys are made at ${page}. Press Enter without a key to open this page.`);
   const entered = { baseUrl, apiKey: checkKey(await askForKey(page)) };
   const { available_credits: credits } = await clientOf(entered).credits.get();
   storeLogin(entered);

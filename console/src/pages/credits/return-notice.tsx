@@ -32,7 +32,7 @@ export function ReturnNotice({ onSettled }: { onSettled: () => Promise<void> }) 
         }
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       }
-      if (!isGone) setNotice({ outcome: 'later' });
+      if (!isGone) setNotice(query.managed ? undefined : { outcome: 'later' });
     })();
     return () => {
       isGone = true;
@@ -58,8 +58,8 @@ function outcomeReader(
     return async () => {
       const named = { params: { id: order } };
       const { state, booked } = await api('POST /console/api/orders/:id/settle', named);
-      if (state === 'pending' || state === 'mismatched') return undefined;
-      if (state === 'under_way') return { outcome: 'under_way' };
+      if (state === 'pending') return undefined;
+      if (state === 'under_way' || state === 'mismatched') return { outcome: state };
       const isFailed = state === 'failed' || state === 'expired';
       return isFailed ? { outcome: 'failed' } : { outcome: 'paid', credits: booked };
     };
@@ -104,7 +104,12 @@ const WORDS = {
   under_way: {
     tone: 'busy',
     title: 'Payment under way',
-    text: 'The credits are added when your payment arrives. With some payment methods, such as a bank transfer, that takes a few days. You need not do anything.',
+    text: 'The credits are added when your payment arrives. With some payment methods, such as a bank transfer, that takes a few days. You don’t need to do anything.',
+  },
+  mismatched: {
+    tone: 'busy',
+    title: 'Being checked',
+    text: 'Your payment arrived, but its credits are not added yet: it does not match the order. The operator of this service decides. The order is in your purchases below.',
   },
   later: {
     text: 'Stripe has not confirmed the payment yet. Some payment methods take a few days: the credits are added when the payment arrives.',

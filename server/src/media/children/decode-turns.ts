@@ -43,7 +43,8 @@ export function createDecodeTurns(concurrency: number) {
 
   return {
     /**
-     * Runs `decode` when it is the account's turn; it must end soon after its signal aborts.
+     * Runs `decode` when it is the account's turn; its promise must resolve soon after its
+     * signal aborts.
      * @throws the signal's reason when it aborts
      */
     async run<T>(turn: Turn, decode: Decode<T>): Promise<T> {

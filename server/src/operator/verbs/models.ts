@@ -51,7 +51,9 @@ const FIELDS = {
   }),
   title: optional(text('The name that people read.', { word: 'T', max: 80 })),
   price: rates('Credits per second by resolution, such as 480p=25,720p=50.'),
-  reference_price: rates('Credits per second with reference videos; none: it takes none.'),
+  reference_price: rates(
+    'Credits per second with reference videos; `none` if the model takes no reference videos.',
+  ),
   from: optional(time('When a changed price takes effect.')),
   modes: names(`What it makes videos from: some of ${MODES.join(', ')}.`),
   durations: optional(durations),
@@ -92,7 +94,9 @@ export const MODELS = {
     summary: "Print the commands that would add a provider's models; it changes nothing",
     fields: {
       provider: text('A provider with a list of models, such as openrouter.', { word: 'PROVIDER' }),
-      connection: optional(text('A connection to it, if not that of its name.', { word: 'NAME' })),
+      connection: optional(
+        text('A connection to it, if it has another name than its provider.', { word: 'NAME' }),
+      ),
     },
     positional: ['provider'],
     notOnConsole: 'it asks the provider with the variables of this machine',

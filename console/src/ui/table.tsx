@@ -42,7 +42,7 @@ const idOf = (row: object) => ('id' in row ? String(row.id) : JSON.stringify(row
 
 /** Whether ids and texts would be too narrow on a tablet. */
 function isWide(columns: Pick<Column<never>, 'kind'>[]): boolean {
-  return columns.length > 5 && columns.filter(({ kind }) => kind !== 'number').length > 3;
+  return columns.filter(({ kind }) => kind !== 'number').length > 4;
 }
 
 /**

@@ -210,9 +210,8 @@ const ENDPOINTS: Column<Account['endpoints'][number]>[] = [
 
 const MOVEMENTS: Column<Movement>[] = [
   column('Time', ({ at }) => <DateTime at={at} />),
-  column('Kind', ({ kind }) => kind),
-  prose('What the customer reads', ({ what, reason, from, to }) => (
-    <Cell below={`${reason}: ${from} → ${to}`}>{what}</Cell>
+  prose('What the customer reads', ({ what, kind, reason, from, to }) => (
+    <Cell below={`${kind} ${reason}: ${from} → ${to}`}>{what}</Cell>
   )),
   numbers('Credits', ({ credits }) => <Credits value={credits} />),
   numbers('Available after', (row) => <Credits value={row.available_after} />),

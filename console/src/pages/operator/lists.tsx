@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog, openDialog, useClose } from '../../ui/dialog.tsx';
 import { Credits, DateTime, formatNumber, RelativeTime } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
-import { type Column, column, mono, numbers, prose } from '../../ui/table.tsx';
+import { Cell, type Column, column, numbers, prose } from '../../ui/table.tsx';
 import { AskButton, FindForm, Id, ListPage, Recorded } from './frame.tsx';
 import { type Change, VERBS } from './verb-dialog.tsx';
 
@@ -46,10 +46,11 @@ export function AccountState({
 }
 
 const ACCOUNTS: Column<AccountRow>[] = [
-  column('E-mail address', ({ account_id: id, email }) => (
-    <Id href={`/operator/accounts/${id}`} id={email} />
+  prose('Account', ({ account_id: id, email }) => (
+    <Cell below={<span class="figures">{id}</span>}>
+      <Id href={`/operator/accounts/${id}`} id={email} />
+    </Cell>
   )),
-  mono('Account ID', (account) => account.account_id),
   numbers('Paid credits', ({ available }) => <Credits value={available.paid} />),
   numbers('Promotional credits', ({ available }) => <Credits value={available.promotional} />),
   column('Created', (account) => <RelativeTime at={account.created_at} />),

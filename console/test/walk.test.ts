@@ -24,9 +24,8 @@ test('who signs in makes a video, and each page loads without a fault', async ()
   await signIn(site, page, OPERATOR);
   await settled(page, 'Playground');
   const { db } = site.database;
-  const [account] = await sql<{ id: string }>(db, 'select id from accounts where email = $1', [
-    OPERATOR,
-  ]);
+  const select = 'select id from accounts where email = $1';
+  const [account] = await sql<{ id: string }>(db, select, [OPERATOR]);
   const accountId = account?.id ?? '';
   await grant(db, { accountId, credits: 100, kind: 'paid', reference: 'walk' });
   await page.reload();

@@ -71,18 +71,9 @@ for (const [title, options] of [
   test(`a client ${title} needs the URL and a key: a video is charged once`, async () => {
     await using client = await overHttp(undefined, options);
     const { tools } = await client.listTools();
-    assert.deepEqual(
-      tools.map(({ name }) => name),
-      [
-        'generate_video',
-        'get_video',
-        'list_videos',
-        'quote_video',
-        'list_models',
-        'cancel_video',
-        'get_credits',
-      ],
-    );
+    const videos = 'generate_video get_video list_videos quote_video';
+    const names = tools.map(({ name }) => name).join(' ');
+    assert.equal(names, `${videos} list_models cancel_video get_credits`);
     // From here on, the client compares the data of each result with the schema of its tool.
     assert.ok(tools.every(({ outputSchema }) => outputSchema?.properties));
     const before = await creditsOf(client);

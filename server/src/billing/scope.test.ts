@@ -89,9 +89,8 @@ test('a process of one Stripe mode books no payment of the other', async () => {
       completeSession(state, sessionOf(plan.url), 'now');
     });
     await sql(db, 'update orders set due_at = clock_now() where id = $1', [orderId]);
-    await sql(db, 'update subscriptions set due_at = clock_now() where id = $1', [
-      plan.subscriptionId,
-    ]);
+    const makeDue = 'update subscriptions set due_at = clock_now() where id = $1';
+    await sql(db, makeDue, [plan.subscriptionId]);
     assert.equal(await settleDue(other), 0);
     assert.equal((await settleOrder(other, orderId)).state, 'pending');
     assert.equal((await settleSubscription(other, plan.subscriptionId)).state, 'opening');

@@ -117,9 +117,8 @@ test('the order of an invoice or payment whose events were lost is found, or mad
   const plan = await fixture.subscribe(accountId, 'hobby');
   const { subscription = '' } = completeSession(state, plan.session, 'now');
   const [invoice] = state.all('invoice');
-  await sql(db, 'update subscriptions set due_at = null, stripe_checkout = null where id = $1', [
-    plan.id,
-  ]);
+  const update = 'update subscriptions set due_at = null, stripe_checkout = null where id = $1';
+  await sql(db, update, [plan.id]);
   assert.equal((await withWorker('orders', 'settle', invoice?.id ?? '')).booked, 3000);
 
   renew(state, subscription ?? '');

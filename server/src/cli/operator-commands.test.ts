@@ -257,9 +257,8 @@ test('audit --storage asks the storage for each file', async () => {
   await writeFile(longer, Buffer.alloc((row?.size ?? 0) + 1));
   await diskStorage(path.join(folder.path, 'objects')).put(output, longer);
   assert.match(String((await auditStorage(1)).ofFiles), /has \d+ bytes in the storage/);
-  await sql(db, `update stored_objects set state = 'ready' where id = any($1)`, [
-    kept.map(({ id }) => id),
-  ]);
+  const update = `update stored_objects set state = 'ready' where id = any($1)`;
+  await sql(db, update, [kept.map(({ id }) => id)]);
 });
 
 test('accounts are listed page by page and shown with credits, keys and tasks', async () => {
@@ -319,9 +318,8 @@ test('a video is taken down by the id of its ended task; a live task keeps its f
   const { task, output } = await makeCompleted();
   const done = await run(`objects takedown ${task.id}`);
   assert.deepEqual([done.object_id, done.changed], [output, true]);
-  const [row] = await sql<{ state: string }>(db, 'select state from stored_objects where id = $1', [
-    output,
-  ]);
+  const select = 'select state from stored_objects where id = $1';
+  const [row] = await sql<{ state: string }>(db, select, [output]);
   assert.equal(row?.state, 'deleting');
   await assert.rejects(run(`tasks wake ${task.id}`), /is completed: it has no next step/);
   const { task: live } = await makeTask(fixture);

@@ -264,9 +264,8 @@ test('a changed password is read again from the password file, without a restart
   try {
     await sql(serving, 'select 1');
     await sql(db, `alter role ${role} password 'second'`);
-    await sql(db, `select pg_terminate_backend(pid) from pg_stat_activity where usename = $1`, [
-      role,
-    ]);
+    const select = `select pg_terminate_backend(pid) from pg_stat_activity where usename = $1`;
+    await sql(db, select, [role]);
     await until(
       () => sql(serving, 'select 1').catch(String),
       (end) => /DatabaseUnavailable: .*password authentication failed/.test(String(end)),

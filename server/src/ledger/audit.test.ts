@@ -159,9 +159,8 @@ test('a reserve on contradictory lots fails with an internal error', async () =>
       tx,
       `update ledger_lots set available = 900, expires_at = clock_now() where name = 'grant:long'`,
     );
-    await sql(tx, 'update ledger_balances set lots_due_at = clock_now() where account_id = $1', [
-      eve,
-    ]);
+    const update = 'update ledger_balances set lots_due_at = clock_now() where account_id = $1';
+    await sql(tx, update, [eve]);
     await reserve(tx, { accountId: eve, taskId: 'damaged', credits: 1 });
   });
   await assert.rejects(damaged, (error) => !(error instanceof ApiError));

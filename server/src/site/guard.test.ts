@@ -35,9 +35,8 @@ test('a session ends when unused for two weeks, with its account, and after 90 d
   await sql(db, update, [idle.accountId]);
   await ends(idle);
   const disabled = await website.signIn();
-  await sql(db, 'update accounts set disabled_at = clock_now() where id = $1', [
-    disabled.accountId,
-  ]);
+  const disable = 'update accounts set disabled_at = clock_now() where id = $1';
+  await sql(db, disable, [disabled.accountId]);
   await ends(disabled);
   const old = await website.signIn();
   for (let day = 0; day < 89; day += 10) {

@@ -122,9 +122,8 @@ test('a failure is final unless it is certainly unbilled, the provider’s own f
 
 test('an unbilled failure of the provider moves the task on once, with its reservation and without a cost', async () => {
   const made = await generatingTask();
-  await sql(db, `update tasks set accepted_at = accepted_at - interval '1 hour' where id = $1`, [
-    made.id,
-  ]);
+  const earlier = `update tasks set accepted_at = accepted_at - interval '1 hour' where id = $1`;
+  await sql(db, earlier, [made.id]);
   const first = await readTask(db, made.id);
   const cost = { amount: '0.05', currency: 'usd' };
   const moved = await failJob(first, { ...BROKEN, cost });
@@ -209,8 +208,7 @@ test('a cancel beats the second try, whichever comes first', async () => {
 
 test('the database lets a task have one replaced attempt and one live one', async () => {
   const task = await acceptJob(await failJob(await generatingTask()));
-  const replaceAgain = sql(db, `update attempts set state = 'replaced' where task_id = $1`, [
-    task.id,
-  ]);
+  const replace = `update attempts set state = 'replaced' where task_id = $1`;
+  const replaceAgain = sql(db, replace, [task.id]);
   await assert.rejects(replaceAgain, { constraint: 'one_replaced_attempt' });
 });

@@ -113,9 +113,8 @@ test('a link counts in the quota at once, and what never arrives is removed', as
   await markExpired(db);
   await deleteMarked(api.deps);
   await setClock(0);
-  const [row] = await sql<{ state: string }>(db, 'select state from stored_objects where id = $1', [
-    id,
-  ]);
+  const select = 'select state from stored_objects where id = $1';
+  const [row] = await sql<{ state: string }>(db, select, [id]);
   assert.equal(row?.state, 'deleted');
   assert.equal((await presigned(rest, poor)).status, 201);
 });

@@ -35,9 +35,8 @@ test('the attempts of the last day are counted by connection and outcome', async
   for (const outcome of outcomes) ids.push(await submitted('fal', outcome));
   await submitted('ark', { kind: 'rejected', fault: 'busy', cause: 'HTTP 429' });
   const old = await submitted('replicate', { kind: 'accepted', jobId: 'job-3' });
-  await sql(db, `update tasks set created_at = clock_now() - interval '25 hours' where id = $1`, [
-    old,
-  ]);
+  const older = `update tasks set created_at = clock_now() - interval '25 hours' where id = $1`;
+  await sql(db, older, [old]);
   const update = `update tasks set phase = 'failed', due_at = null, held_cause = null,
       error_code = 'provider_failed', error_message = 'It failed.' where id = $1`;
   await sql(db, update, [ids[0]]);

@@ -224,14 +224,12 @@ test('an export is one file, made once, for its owner alone, and for a day', asy
   assertError(await other.get(`${url}/file`), 'not_found');
   await visitor.write(url);
   assert.equal(await state(), 'being_made', 'the export before is deleted');
-  const [first] = await sql(db, `select state from stored_objects where owner_id = $1`, [
-    visitor.accountId,
-  ]);
+  const stateOf = `select state from stored_objects where owner_id = $1`;
+  const [first] = await sql(db, stateOf, [visitor.accountId]);
   assert.deepEqual(first, { state: 'deleting' });
   await makeExports(deps);
-  await sql(db, `update stored_objects set delete_after = clock_now() where owner_id = $1`, [
-    visitor.accountId,
-  ]);
+  const endNow = `update stored_objects set delete_after = clock_now() where owner_id = $1`;
+  await sql(db, endNow, [visitor.accountId]);
   await markExpired(db);
   assert.equal(await state(), 'ended');
   await visitor.write(url);

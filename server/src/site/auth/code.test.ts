@@ -138,9 +138,8 @@ test('a code that is sent several times at once signs in once, with one account'
   const code = await codeFor(who);
   const sent = await Promise.all([1, 2, 3, 4].map(() => verify(who, code)));
   assert.equal(sent.filter(({ status }) => status === 200).length, 1);
-  const rows = await sql(db, `select count(*)::int as accounts from accounts where email = $1`, [
-    who.email,
-  ]);
+  const select = `select count(*)::int as accounts from accounts where email = $1`;
+  const rows = await sql(db, select, [who.email]);
   assert.deepEqual(rows, [{ accounts: 1 }]);
 });
 

@@ -181,9 +181,8 @@ test('a live request never reads or spends test credits, and a test request only
 
 test('a test create without enough test credits, and a wrong mode, spend nothing', async () => {
   const visitor = await visitorWith(1000);
-  await sql(db, `insert into ledger_balances (account_id, kind) values ($1, 'test')`, [
-    visitor.accountId,
-  ]);
+  const insert = `insert into ledger_balances (account_id, kind) values ($1, 'test')`;
+  await sql(db, insert, [visitor.accountId]);
   const before = await sideOf(visitor, 'live');
   assertError(await create(visitor, BODY, undefined, 'test'), 'insufficient_credits');
   const limited = { prompt: 'a harbour test-rate-limited' };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createTestDatabase } from '../../test/database.ts';
+import { isOneLineAbout } from '../../test/providers/settings.ts';
 import { recordingLog } from '../../test/recording-log.ts';
-import { UsageError } from '../kernel/errors.ts';
 import { modelNamed } from './catalog.ts';
 import { parseModelsFile, useModelsFile } from './models-file.ts';
 import { setModel } from './set-model.ts';
@@ -27,14 +27,7 @@ test('a mistake in a file is one line that names its place and what is expected'
     [[NOVA, NOVA], /^nova-1 is in the file twice/],
   ] as const) {
     const text = typeof content === 'string' ? content : JSON.stringify(content);
-    assert.throws(
-      () => parseModelsFile(text),
-      (error) => {
-        assert.ok(error instanceof UsageError);
-        assert.match(error.message, said);
-        return !error.message.includes('\n');
-      },
-    );
+    assert.throws(() => parseModelsFile(text), isOneLineAbout(said));
   }
 });
 

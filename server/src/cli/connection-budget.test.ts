@@ -3,10 +3,10 @@ import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { openTestDatabase, quiet } from '../../test/database.ts';
+import { isOneLineAbout } from '../../test/providers/settings.ts';
 import { recordingLog } from '../../test/recording-log.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { openDatabase } from '../database/database.ts';
-import { UsageError } from '../kernel/errors.ts';
 import { warnOfConnections } from './connection-budget.ts';
 import { requireDataFolder } from './serve.ts';
 
@@ -65,13 +65,7 @@ test('a data folder that can not be made is refused in one line', async () => {
   const file = path.join(folder.path, 'file');
   await writeFile(file, '');
   for (const dataDir of [file, path.join(file, 'data'), ...ANYWHERE]) {
-    await assert.rejects(requireDataFolder(dataDir), (error) => {
-      assert.ok(error instanceof UsageError, dataDir);
-      assert.match(
-        error.message,
-        /^the data folder can't be used: E[^\n]* Set DATA_DIR to [^\n]*$/,
-      );
-      return true;
-    });
+    const refusal = isOneLineAbout(/^the data folder can't be used: E.* Set DATA_DIR to /);
+    await assert.rejects(requireDataFolder(dataDir), refusal, dataDir);
   }
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isOneLineAbout } from '../../test/providers/settings.ts';
 import { recordingLog } from '../../test/recording-log.ts';
-import { UsageError } from '../kernel/errors.ts';
 import { readConfig } from './config.ts';
 import { checkProviderAddresses } from './provider-addresses.ts';
 
@@ -37,9 +37,8 @@ const FINE: Array<Record<string, string>> = [
 test('a provider that fetches inputs needs an https PUBLIC_URL; a simulator causes a warning', () => {
   for (const env of REFUSED) {
     const check = () => checkProviderAddresses(readConfig(env), recordingLog().log);
-    const isSaid = (error: unknown) =>
-      error instanceof UsageError && /^PUBLIC_URL .* https address/.test(error.message);
-    assert.throws(check, isSaid, JSON.stringify(env));
+    const refusal = isOneLineAbout(/^PUBLIC_URL .* https address/);
+    assert.throws(check, refusal, JSON.stringify(env));
   }
   for (const [envs, warnings] of [[WARNED, 1] as const, [FINE, 0] as const]) {
     for (const env of envs) {

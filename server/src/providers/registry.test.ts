@@ -52,14 +52,8 @@ test('a misspelt variable of a provider is an error that suggests the nearest na
   };
   for (const [wrong, right] of Object.entries(misspelt)) {
     const env = { [wrong]: 'hunter2' };
-    assert.throws(
-      () => readProviders(env, 'local'),
-      (error: Error) =>
-        isOneLineAbout(wrong)(error) &&
-        error.message.includes(`did you mean ${right}?`) &&
-        !error.message.includes('hunter2'),
-      wrong,
-    );
+    const suggests = isOneLineAbout(wrong, `did you mean ${right}?`);
+    assert.throws(() => readProviders(env, 'local'), suggests, wrong);
     assert.doesNotThrow(() => readProviders({ [wrong]: '' }, 'local'));
   }
   assert.doesNotThrow(() => readProviders({ LOCAL_API_KY: 'x', PATH: '/bin' }, 'local'));

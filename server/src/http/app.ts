@@ -85,7 +85,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     const described = await describePublicApi(catalog.current(), new Date(now()), name);
     const json = JSON.stringify(described);
     if (latest?.plain.toString() !== json) latest = await compressed(json);
-    return sendText({ request, reply }, latest, 'application/json; charset=utf-8');
+    const type = 'application/json; charset=utf-8';
+    return sendText({ request, reply }, latest, { type, caching: 'no-store' });
   });
   return app;
 }

@@ -36,19 +36,25 @@ export async function compressed(content: string): Promise<Text> {
   return { plain, br: await toBrotli(plain, { params }), gzip: await toGzip(plain), etag };
 }
 
+interface Sending {
+  type: string;
+  status?: number;
+  /** The header Cache-Control. */
+  caching?: string;
+}
+
 /** Sends a text, compressed if the client accepts it. */
 export function sendText(
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
   text: Text,
-  type: string,
-  status = 200,
+  { type, status = 200, caching = 'no-cache' }: Sending,
 ): FastifyReply {
   const coding = codingOf(request);
   if (coding) reply.header('content-encoding', coding);
   const isKnown = status === 200 && request.headers['if-none-match'] === text.etag;
   return reply
     .code(isKnown ? 304 : status)
-    .headers({ 'cache-control': 'no-cache', vary: 'accept-encoding', etag: text.etag })
+    .headers({ 'cache-control': caching, vary: 'accept-encoding', etag: text.etag })
     .type(type)
     .send(isKnown ? undefined : text[coding ?? 'plain']);
 }

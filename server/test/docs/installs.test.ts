@@ -153,11 +153,10 @@ longTest('the workflow of the CI passes', async () => {
 
 longTest('the page of webhooks: npx runs fw, which relays an event', async () => {
   await using machine = await newMachine();
-  const commands = [...(await page('webhooks')).matchAll(/`(npx --yes --package [^`]+)`/g)];
-  const [listen = '', generate = ''] = commands.map(([, one = '']) => one.replaceAll(/\s+/g, ' '));
+  const [listen = '', generate = ''] = await blocks('webhooks', 'text');
   await using receiver = createServer((_, response) => response.writeHead(204).end());
   const { port } = new URL(await listenOn(receiver)); // 8787 may be taken
-  await shell(machine, listen.replace(/ fw listen .*/, ' fw --version')); // installs it
+  await shell(machine, listen.replace(/fw listen .*/, 'fw --version')); // installs it
   const relay = machine.inTerminal(listen.replace('8787', port));
   await relay.waitFor(/whsec_/);
   await shell(machine, generate);

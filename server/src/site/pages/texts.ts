@@ -57,7 +57,7 @@ export function openTexts(deps: TextDeps) {
   ): Promise<boolean> => {
     const text = await read(file);
     if (!text) return false;
-    sendText(exchange, text, TYPES[path.extname(file)] ?? 'text/plain', status);
+    sendText(exchange, text, { type: TYPES[path.extname(file)] ?? 'text/plain', status });
     return true;
   };
   /** A file's text, to fill in more. @throws Error if there is none */

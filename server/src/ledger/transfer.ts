@@ -72,7 +72,7 @@ export interface Transfer {
 }
 
 // All code locks balances in the order of kind and account, so that nothing deadlocks. A refund
-// makes the lots due, because they may have expired in the meantime (decisions/0018).
+// sets `lots_due_at` to now: the refunded lots may have expired meanwhile (decisions/0018).
 // `account_id = any` is for the index.
 const TRANSFER = namedStatement(
   'ledger_transfer',
@@ -86,7 +86,7 @@ const TRANSFER = namedStatement(
        :expiresAt::timestamptz[], :origins::bigint[]) with ordinality
        as given (account_id, kind, source, target, credits, reason, reference, note, expires_at,
          origin, place)),
-   -- Credits come from granted and debt, which grow by what leaves them. Nothing leaves spent.
+   -- As a transfer's source, granted and debt grow: they count what came in. Nothing leaves spent.
    sums as (
      select account_id, kind, sum(to_available)::bigint as available,
        sum(to_reserved)::bigint as reserved,

@@ -43,8 +43,8 @@ interface Deps {
 }
 
 /**
- * Signs a fetched output. If that is impossible, or fails until half of the time is over for which
- * the provider keeps the output, it is stored unsigned, and its task says so.
+ * Signs a fetched output. It is stored unsigned, and its task says so, if it can't be signed, if
+ * `onFailure` is `unsigned` and signing kept failing, or if the provider may soon delete it.
  * @throws a failure that may pass; NotSigned when it lasts
  */
 export async function addCredentials(

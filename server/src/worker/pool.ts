@@ -16,7 +16,7 @@ interface PoolOptions {
   monotonic?(): number;
 }
 
-/** How long a task may queue for a slot while more tasks queue than the pool has slots. */
+/** A task is handed over by another pool only if it is likely to start within this time. */
 const MAX_WAIT_SECONDS = 1;
 
 export function createPool(options: PoolOptions) {

@@ -177,8 +177,7 @@ const DECISIONS = [
   {
     field: 'not_accepted',
     words: 'There is certainly no job',
-    effect:
-      'Treated as refused by the provider: submitted again while there is time, otherwise refunded.',
+    effect: 'The task fails with a refund. It is never submitted again.',
   },
   {
     field: 'failed',

@@ -40,7 +40,8 @@ const CAP = whole('Credits that its creates may spend in a calendar month (UTC).
 
 export const KEYS = {
   'keys create': verb({
-    summary: 'Create an API key; its secret is shown only now. ISO: a time, UTC without a zone',
+    summary:
+      'Create an API key; its secret is shown only now. ISO: a time; without a zone it is UTC',
     fields: {
       account: ACCOUNT,
       name: optional(NAME),

@@ -13,7 +13,7 @@ export const RECONCILE = {
     fields: {
       id: TASK,
       accepted: optional(text('The id of its job at the provider.', { word: 'JOB_ID' })),
-      not_accepted: flag('There is certainly no job: it is submitted again, or refunded.'),
+      not_accepted: flag('There is certainly no job: the task fails, with a refund.'),
       failed: flag('End it with a refund; a job that turns up later becomes an orphan job.'),
     },
     positional: ['id'],

@@ -93,7 +93,7 @@ export async function onSale({ db, billing }: BillingSiteDeps) {
   return {
     // Whether no real money moves: Stripe is in test mode, or simulated.
     is_test: billing?.scope.mode === 'test',
-    // What credits are worth to those who have not bought any.
+    // Money per credit, by the smallest pack: for customers who have not bought any.
     rate: billing ? await creditRate(db, billing.scope) : null,
     packs: packs.map(shownOffer),
     plans: plans.map((plan) => ({

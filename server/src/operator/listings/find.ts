@@ -39,8 +39,8 @@ export function findExactly(db: Queryable, text: string): Promise<FoundRow[]> {
 }
 
 // Each part reads an index. Those of Idempotency-Keys and events begin with account and endpoint:
-// they are read once per account or endpoint, and Idempotency-Keys are not looked up for an id of this service.
-// Tasks have no index by request, but a request's id says when it was made.
+// they are read once per account or endpoint, and Idempotency-Keys are not looked up for an id of
+// this service. Tasks have no index by request, but a request's id says when it was made.
 const find = query<[text: string, from: Date | null, until: Date | null], FoundRow>(
   'operator_find',
   `select what, found.id, account_id, email, task_id from (

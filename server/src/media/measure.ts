@@ -17,7 +17,6 @@ import {
   type VideoRules,
 } from './measurement.ts';
 import { parseMeasurement } from './parse-measurement.ts';
-import { HASH_SECONDS } from './video/timeline.ts';
 
 export {
   type DecodedFrames,
@@ -37,11 +36,7 @@ export interface MeasureOptions {
   frames?: DecodedFrames;
   /** Also draws a poster of a video; if that fails, there is none. */
   drawsPoster?: boolean;
-  /**
-   * Hashes at most one frame per this many seconds of video, among the decoded frames that are not
-   * plain (of one colour); null: none.
-   */
-  hashSeconds?: number | null;
+  hashUse?: MeasureRequest['hashUse'];
   signal?: AbortSignal | undefined;
 }
 
@@ -95,8 +90,8 @@ export function createMeasurer({ scratch, ...given }: MeasurerOptions) {
     measure: (file: string, expected: 'image' | 'video', options: MeasureOptions = {}) =>
       observed(expected, async () => {
         const { rules = null, frames = 'all', drawsPoster = false, signal } = options;
-        const { hashSeconds = null } = options;
-        const request = { expected, rules, frames, drawsPoster, hashSeconds };
+        const { hashUse = null } = options;
+        const request = { expected, rules, frames, drawsPoster, hashUse };
         const outcome = await run(file, request, options);
         const isPassed = outcome.kind === 'completed' && isMeasured(outcome.result);
         if (frames === 'all' || outcome.kind === 'aborted' || isPassed) {
@@ -126,7 +121,7 @@ export async function hashFramesAt(file: string): Promise<Measurement> {
     rules: null,
     frames: 'all',
     drawsPoster: false,
-    hashSeconds: HASH_SECONDS.compared,
+    hashUse: 'compared',
   };
   const program = programFor(path.dirname(filePath));
   return measurementOf(await runChild({ ...program, ...DEFAULTS, input }), DEFAULTS, undefined);

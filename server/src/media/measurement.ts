@@ -1,4 +1,5 @@
 import type { BrokenRule, Measurement, RefusalReason } from './parse-measurement.ts';
+import type { HashUse } from './video/timeline.ts';
 
 export type { BrokenRule, Measurement, MediaFacts, VideoFacts } from './parse-measurement.ts';
 
@@ -24,11 +25,8 @@ export interface MeasureRequest {
   rules: VideoRules | null;
   frames: DecodedFrames;
   drawsPoster: boolean;
-  /**
-   * Hashes at most one frame per this many seconds of video, among the decoded frames that are not
-   * plain (of one colour); null: none.
-   */
-  hashSeconds: number | null;
+  /** Hashes decoded frames that are not plain (of one colour); null: none. */
+  hashUse: HashUse | null;
 }
 
 /** One sentence each, for clients. */

@@ -25,7 +25,7 @@ async function decode(bytes: Buffer, frames: DecodedFrames): Promise<MediaFacts 
     read: (at: number, length: number) => bytes.subarray(at, at + length),
   };
   const container = bytes.readUInt32BE(0) === 0x1a45dfa3 ? 'matroska' : 'mov';
-  const options = { rules: null, frames, drawsPoster: false, hashSeconds: null };
+  const options = { rules: null, frames, drawsPoster: false, hashUse: null };
   try {
     return (await decodeVideo(file, container, options)).facts;
   } catch (error) {

@@ -11,7 +11,7 @@ import { openTestFolder } from '../../test/temporary-folder.ts';
 import { openTestWebsite } from '../../test/website/website.ts';
 import { openScratchDirectory } from '../kernel/scratch-directory.ts';
 import { createMeasurer } from '../media/measure.ts';
-import { HASH_SECONDS } from '../media/video/timeline.ts';
+import type { HashUse } from '../media/video/timeline.ts';
 import { findSimilar, forgetFingerprints } from '../storage/fingerprints.ts';
 import { registerObjects } from '../storage/objects.ts';
 
@@ -54,11 +54,11 @@ const boxes = ({ below }: Random) => {
   return `gradients=size=640x360:rate=12:n=3:speed=0.02:seed=${below(1e6)},${all},trim=duration=2`;
 };
 
-async function hashes(name: string, use: keyof typeof HASH_SECONDS): Promise<string[]> {
+async function hashes(name: string, use: HashUse): Promise<string[]> {
   const measured = await measurer.measure(at(name), 'video', {
     source: 'test',
     frames: use === 'stored' ? 'keyframes' : 'all',
-    hashSeconds: HASH_SECONDS[use],
+    hashUse: use,
   });
   assert.ok(measured.kind === 'measured', JSON.stringify(measured));
   return measured.hashes ?? [];
@@ -156,7 +156,7 @@ longTest('no two of 10,000 pairs look similar, but copies do', async (t) => {
   };
   /** Films until a hundred videos have hashes. */
   const hundred = async (
-    use: keyof typeof HASH_SECONDS,
+    use: HashUse,
     work: (name: string, hashes: string[]) => Promise<unknown>,
   ) => {
     for (let [index, hashed] = [0, 0]; hashed < 100; index += 1) {

@@ -8,7 +8,7 @@ import { type ScratchDirectory, writeStream } from '../kernel/scratch-directory.
 import type { Measurement, Measurer, MediaFacts } from '../media/measure.ts';
 import type { BrokenRule, VideoFacts } from '../media/measurement.ts';
 import { SNIFF_BYTES, sniff } from '../media/sniff.ts';
-import { HASH_SECONDS, MAX_COMPARED_SECONDS } from '../media/video/timeline.ts';
+import { MAX_COMPARED_SECONDS } from '../media/video/timeline.ts';
 import type { FreeSpace } from '../storage/free-space.ts';
 import { markReady, putRegistered, withdrawOnFailure } from '../storage/objects.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -53,9 +53,9 @@ export function receiveUpload(deps: ReceiveDeps, received: Received): Promise<st
 }
 
 const COMPARED = {
-  hashSeconds: HASH_SECONDS.compared,
+  hashUse: 'compared',
   rules: { belowSeconds: MAX_COMPARED_SECONDS },
-};
+} as const;
 
 /**
  * Receives a video, hashes its frames, and deletes it.

@@ -95,7 +95,9 @@ async function bucketStorage(t: TestContext): Promise<Storage> {
   return openS3Storage({ settings, credentials });
 }
 
-/** A storage whose puts do not end, as in a process that dies; `then` gets the stored object's id. */
+/**
+ * A storage whose puts do not end, as in a process that dies; `then` gets the stored object's id.
+ */
 function dyingAfterPut(storage: Storage, then: (id: string) => void): Storage {
   return {
     ...storage,
@@ -197,7 +199,7 @@ test('hashes of frames are stored with an output, but not those of patterns', as
         outputMeasurer: {
           async measure(file, kind, options) {
             const measured = await outputMeasurer.measure(file, kind, options);
-            return options?.hashSeconds ? { ...measured, hashes } : measured;
+            return options?.hashUse ? { ...measured, hashes } : measured;
           },
         },
       },

@@ -14,7 +14,6 @@ import type {
   Measurer,
   MediaFacts,
 } from '../media/measure.ts';
-import { HASH_SECONDS } from '../media/video/timeline.ts';
 import { OutputGone, type Provider } from '../providers/provider.ts';
 import { markReady } from '../storage/objects.ts';
 import { type OutputFile, withOutputs } from '../storage/outputs.ts';
@@ -128,7 +127,7 @@ async function check(deps: ArchiveDeps, task: Task, filePath: string): Promise<M
   const options = {
     accountId: task.account_id,
     source: task.provider,
-    hashSeconds: drawsPatterns ? null : HASH_SECONDS.stored, // patterns look the same
+    hashUse: drawsPatterns ? null : ('stored' as const), // patterns look the same
     drawsPoster: deps.drawsPosters && task.surface !== TEST_SURFACE, // test videos look the same
   };
   const measure = (asked: MeasureOptions) =>

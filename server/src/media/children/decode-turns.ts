@@ -12,8 +12,8 @@ const CHECK_SECONDS = 0.1;
 /**
  * Shares the decoding of one process between accounts (decisions/0012). Every decode starts as a
  * short one. After a second it moves to a slot for long decodes; if none is free and others
- * wait, it is aborted and runs again later. One account never has all slots for long decodes, unless
- * there is only one slot.
+ * wait, it is aborted and runs again later. One account never has all slots for long decodes,
+ * unless there is only one slot.
  */
 export function createDecodeTurns(concurrency: number) {
   const short = createFairSemaphore(concurrency);

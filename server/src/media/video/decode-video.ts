@@ -30,7 +30,7 @@ import { movIsWhole, movMediaType, movRefersOutside } from './mov.ts';
 import { createPosterChoice, drawPoster, type PosterChoice } from './poster.ts';
 import { createTimeline } from './timeline.ts';
 
-type VideoOptions = Pick<MeasureRequest, 'rules' | 'frames' | 'drawsPoster' | 'hashSeconds'>;
+type VideoOptions = Pick<MeasureRequest, 'rules' | 'frames' | 'drawsPoster' | 'hashUse'>;
 
 interface DecodedVideo {
   facts: MediaFacts;
@@ -108,11 +108,11 @@ const DECODES_ALL: ReadonlySet<string> = new Set(['vp9']);
 const POSTER_SECONDS = 2;
 
 async function createPicture(stream: Stream, options: VideoOptions) {
-  const { rules, frames, drawsPoster, hashSeconds } = options;
+  const { rules, frames, drawsPoster, hashUse } = options;
   const decoder = await openVideoDecoder(stream, frames);
   const shown = createTimeline();
   let choice: PosterChoice | null = drawsPoster ? createPosterChoice(stream) : null;
-  const hashes = hashSeconds === null ? null : createFrameHashes(hashSeconds);
+  const hashes = hashUse && createFrameHashes(hashUse);
   let size: { coded: string; width: number; height: number } | null = null;
   const onFrame = (frame: Frame) => {
     const coded = `${frame.width}x${frame.height}`;

@@ -1,6 +1,6 @@
 import type { Frame } from 'node-av/lib';
 import { uprightFrame } from '../decoder.ts';
-import { HASH_SECONDS, MAX_HASHES } from './timeline.ts';
+import { HASH_SECONDS, type HashUse, MAX_HASHES } from './timeline.ts';
 
 const SIDE = 32; // pixels
 const LOW = 16; // frequencies
@@ -86,21 +86,23 @@ function shrunk(rows: Picture): Picture {
   });
 }
 
-/** Hashes the offered frames, at most one in this many seconds, and leaves out plain ones. */
-export function createFrameHashes(everySeconds: number) {
+/**
+ * Hashes the offered frames, at most one in {@link HASH_SECONDS}, and leaves out plain ones. Only a
+ * video to compare may be a copy with bars.
+ */
+export function createFrameHashes(use: HashUse) {
   const hashes = new Set<string>();
-  const isCopy = everySeconds === HASH_SECONDS.compared;
   let last = -1;
   return {
     hashes,
     /** A frame that can't be hashed has no hash: that is no reason to refuse the video. */
     offer(frame: Frame, atSeconds: number) {
-      const slot = Math.floor(atSeconds / everySeconds + 0.01); // fractions aren't exact
+      const slot = Math.floor(atSeconds / HASH_SECONDS[use] + 0.01); // fractions aren't exact
       if (slot <= last || hashes.size === MAX_HASHES) return;
       last = slot;
       try {
         const picture = pictureOf(frame, SIDE);
-        const inside = isCopy ? insideBars(pictureOf(frame, FINE_SIDE)) : [];
+        const inside = use === 'compared' ? insideBars(pictureOf(frame, FINE_SIDE)) : [];
         for (const hash of [picture, ...inside].map(hashOf)) {
           if (hash !== undefined && hashes.size < MAX_HASHES) hashes.add(hash);
         }

@@ -3,6 +3,8 @@
  * keyframes are decoded; a video to compare with it has four.
  */
 export const HASH_SECONDS = { stored: 1, compared: 0.25 };
+/** Which of these a video is. */
+export type HashUse = keyof typeof HASH_SECONDS;
 export const MAX_COMPARED_SECONDS = 30;
 export const MAX_HASHES = MAX_COMPARED_SECONDS / HASH_SECONDS.compared;
 

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import openapi from '../../openapi.json' with { type: 'json' };
 
-// The TypeScript client's types, made from openapi.json. `node clients/packing/client-types.ts` writes
-// them for the compiler: no running code needs them.
+// The TypeScript client's types, made from openapi.json. `node clients/packing/client-types.ts`
+// writes them for the compiler: no running code needs them.
 
 interface Schema {
   $ref?: string;

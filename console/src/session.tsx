@@ -149,7 +149,10 @@ export function useMe(): Me {
   return state.me;
 }
 
-/** The price to show for live credits; null in test mode, or if none are sold or nobody is signed in. */
+/**
+ * The price to show for live credits; null in test mode, or if none are sold or nobody is signed
+ * in.
+ */
 export function rateOf(state: SessionState) {
   return state.kind === 'in' && state.me.mode === 'live' ? state.me.rate : null;
 }

@@ -6,8 +6,8 @@ import { TOUCH_LEDGER } from './ledger/ledger.ts';
 import { TOUCH_TASKS } from './tasks/create/new-task.ts';
 
 /**
- * Takes a create's table locks without writing a row. It fails on a read-only standby, and on tables
- * of the same names in another schema.
+ * Takes a create's table locks without writing a row. It fails on a read-only standby, and on
+ * tables of the same names in another schema.
  */
 const READY = statement(
   'database_ready',

@@ -9,8 +9,8 @@ import { parseArgs } from 'node:util';
 import { bundleTypebox } from './bundle.ts';
 import { LONG } from './long.ts';
 
-// Runs all tests, or the named files, with Node's test runner and one Postgres in a temporary folder:
-// `node server/test/run.ts [--test-name-pattern=WORDS] [FILE...]`.
+// Runs all tests, or the named files, with Node's test runner and one Postgres in a temporary
+// folder: `node server/test/run.ts [--test-name-pattern=WORDS] [FILE...]`.
 const { values, positionals } = parseArgs({
   options: { 'test-name-pattern': { type: 'string', multiple: true } },
   allowPositionals: true,

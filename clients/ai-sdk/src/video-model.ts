@@ -19,8 +19,8 @@ import { requestOf } from './request.ts';
 
 /**
  * A Framewright model. `doGenerate` does its own waiting, so that its errors name the task and its
- * Idempotency-Key. `doStart` and `doStatus` serve `startVideo`, `getVideoStatus` and the option `poll`. The
- * client retries; the AI SDK does not, since it can't know what is safe.
+ * Idempotency-Key. `doStart` and `doStatus` serve `startVideo`, `getVideoStatus` and the option
+ * `poll`. The client retries; the AI SDK does not, since it can't know what is safe.
  */
 export function videoModel(modelId: Model, client: Framewright): VideoModel {
   const runWithKey = createKeyGuard();

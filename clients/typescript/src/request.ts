@@ -224,7 +224,8 @@ function initOf({ apiKey }: Settings, call: Call): RequestInit {
   const isJson = body !== undefined && !(body instanceof Blob);
   if (isJson) headers.set('content-type', 'application/json');
   const sent = isJson ? JSON.stringify(body) : (body ?? null);
-  // Following a redirect would send the API key elsewhere. Cloudflare Workers don't support 'error'.
+  // Following a redirect would send the API key elsewhere. Cloudflare Workers don't support
+  // 'error'.
   return { method, headers, redirect: 'manual', body: sent };
 }
 
@@ -257,7 +258,10 @@ function unsent(call: Try, code: ConnectionError['code'], text: string, cause?: 
   return new ConnectionError(message, { ...factsOf(call, call.mayHaveArrived), code }, cause);
 }
 
-/** Errors of a request that was not sent: in runtimes other than Node, of TLS, of URLs that fetch refuses. */
+/**
+ * Errors of a request that was not sent: in runtimes other than Node, of TLS, of URLs that fetch
+ * refuses.
+ */
 const UNSENT =
   /^ConnectionRefused|^FailedToOpenSocket|error \(Connect\)|CONNECT_TIMEOUT|CERT|^UNABLE|bad port/;
 

@@ -15,7 +15,8 @@ let open: (opened: Opened) => void = () => {};
 
 /**
  * Opens a dialog above all others. The user closes it, or a navigation does.
- * @param options.mustBeAnswered for what can't be shown again, such as a secret: only the buttons in
+ * @param options.mustBeAnswered for what can't be shown again, such as a secret: only the buttons
+ * in
  *   the dialog close it. A navigation keeps it open, and the browser asks before leaving the site
  */
 export function openDialog(content: ComponentChildren, { mustBeAnswered = false } = {}): void {

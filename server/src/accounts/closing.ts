@@ -10,8 +10,8 @@ import {
 import { enableAccount, lockAccount } from './accounts.ts';
 import { removeExport } from './exports.ts';
 
-// An account that its owner deletes is first closed, which a sign-in undoes for seven days. Then its
-// deletion begins: it is erased as soon as none of its tasks is live (decisions/0038).
+// An account that its owner deletes is first closed, which a sign-in undoes for seven days. Then
+// its deletion begins: it is erased as soon as none of its tasks is live (decisions/0038).
 
 const GRACE_DAYS = 7;
 

@@ -60,8 +60,8 @@ const LOOK_UP = statement(
 /** How many unknown keys share a statement. Only one look-up runs at a time. */
 const MAX_LOOK_UPS = 64;
 /**
- * The pause after a look-up, per key that it refused. So a process looks up about 1,000 made-up keys
- * a second at most. Valid keys cause no delay.
+ * The pause after a look-up, per key that it refused. So a process looks up about 1,000 made-up
+ * keys a second at most. Valid keys cause no delay.
  */
 const PAUSE_PER_REFUSED_KEY_MS = 1;
 const MAX_PAUSE_MS = MAX_LOOK_UPS * PAUSE_PER_REFUSED_KEY_MS;

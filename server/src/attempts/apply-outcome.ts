@@ -35,7 +35,8 @@ interface ReportedOutcome {
  * code locks the attempt before the task, so that two transactions can't deadlock. The sender is
  * certain of every outcome except `unknown`, so its outcome applies even after another worker has
  * leased the task; that worker's own change is then refused.
- * @throws Superseded when the attempt has another outcome already, or when another worker has leased
+ * @throws Superseded when the attempt has another outcome already, or when another worker has
+ * leased
  *   the task and the outcome is `unknown` or not from the sender
  */
 export async function applyOutcome(

@@ -88,7 +88,10 @@ const retire = whether<[kind: Offer['kind'], id: string]>(
   'update offers set active = false where kind = $1 and id = $2 and active returning id',
 );
 
-/** Subscriptions continue. @returns false if it was retired already @throws UsageError if there is none */
+/**
+ * Subscriptions continue. @returns false if it was retired already @throws UsageError if there is
+ * none
+ */
 export async function retireOffer(
   db: Queryable,
   kind: Offer['kind'],

@@ -34,8 +34,8 @@ const answerLookup = command<[stripeId: string, order: string | null, answer: st
 );
 
 /**
- * Finds the order of an invoice, payment, charge or dispute, and settles it. A missing order of a known
- * subscription's invoice is created.
+ * Finds the order of an invoice, payment, charge or dispute, and settles it. A missing order of a
+ * known subscription's invoice is created.
  * @throws Stripe's error if a request fails
  */
 export async function lookUpPayment(deps: BillingDeps, stripeId: string): Promise<void> {

@@ -28,8 +28,8 @@ interface Member {
 }
 
 /**
- * Runs several API processes, which listen on one port, and one worker process if ROLES has `worker`.
- * A process that ends is restarted.
+ * Runs several API processes, which listen on one port, and one worker process if ROLES has
+ * `worker`. A process that ends is restarted.
  * @returns the requested exit code; if the first process can't start, its exit code
  */
 export async function supervise(

@@ -20,8 +20,8 @@ export function reservedBytes({ chain }: SigningCertificate, isStamped: boolean)
 }
 
 /**
- * Signs a claim: a COSE_Sign1 (RFC 9052) without its payload, padded to `sizeBytes` as C2PA asks, so
- * that the space in the file is filled exactly.
+ * Signs a claim: a COSE_Sign1 (RFC 9052) without its payload, padded to `sizeBytes` as C2PA asks,
+ * so that the space in the file is filled exactly.
  * @param stamp returns the time stamp of these bytes, if there is one
  */
 export async function coseSign(

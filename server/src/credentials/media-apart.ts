@@ -58,7 +58,10 @@ function placeOf(part: Buffer, bytes: Buffer): number {
   throw new Error('the library wrote an unexpected manifest');
 }
 
-/** The content of the innermost JUMBF superbox (ISO/IEC 19566-5) around a place, as a view on `bytes`. */
+/**
+ * The content of the innermost JUMBF superbox (ISO/IEC 19566-5) around a place, as a view on
+ * `bytes`.
+ */
 function superboxAround(place: number, bytes: Buffer): Buffer {
   const file = inMemory(bytes);
   const manifest = boxesOf(file).find((box) => box.at + box.sizeBytes > place);

@@ -107,7 +107,10 @@ export const recoverySeconds = queryValue<[], number | undefined>(
   undefined,
 );
 
-/** A condition: no recovery has begun since this time, so nothing written since is lost. @param at SQL */
+/**
+ * A condition: no recovery has begun since this time, so nothing written since is lost. @param at
+ * SQL
+ */
 export const NOTHING_LOST_SINCE = (at: string) =>
   `not exists (select from recoveries where began_at > ${at})`;
 

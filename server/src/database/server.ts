@@ -13,8 +13,8 @@ const PROBE_SECONDS = 11;
 const CONNECT_SECONDS = 10;
 
 /**
- * Checks that a variable's URL leads to a supported Postgres, and not to a transaction pooler, where
- * each statement may run in another session.
+ * Checks that a variable's URL leads to a supported Postgres, and not to a transaction pooler,
+ * where each statement may run in another session.
  * @throws UsageError with one line, without the password
  */
 export async function requireServer(url: string, variable: string): Promise<void> {

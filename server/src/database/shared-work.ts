@@ -52,8 +52,8 @@ export function sharedWork<Item, Result>(
 
 /**
  * Thrown by shared work to roll back, so that each of its items is tried alone. Other errors do the
- * same, except DatabaseUnavailable; this one says that no item is at fault. A lone item's call fails
- * with it.
+ * same, except DatabaseUnavailable; this one says that no item is at fault. A lone item's call
+ * fails with it.
  */
 export class RetryAlone extends Error {
   override name = 'RetryAlone';

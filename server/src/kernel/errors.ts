@@ -3,8 +3,8 @@
 /**
  * Every error code that a client can receive, with its HTTP status; docs/customers/ERRORS.md
  * explains them. The first ten are those of the contract (section "Errors") plus
- * `method_not_allowed`; the next three belong to one operation each, the next five to delivery links, the rest to the
- * website.
+ * `method_not_allowed`; the next three belong to one operation each, the next five to delivery
+ * links, the rest to the website.
  */
 export const ERROR_STATUS = {
   unauthorized: 401,

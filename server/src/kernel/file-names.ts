@@ -32,7 +32,10 @@ export function fileNameOf(text: string, { at, number }: { at: Date; number: num
   return `${start || 'video'}-${at.toISOString().slice(0, 10)}-${number}`;
 }
 
-/** The Content-Disposition of a download (RFC 6266), with its name in UTF-8 for all but old browsers. */
+/**
+ * The Content-Disposition of a download (RFC 6266), with its name in UTF-8 for all but old
+ * browsers.
+ */
 export function attachment(fileName: string): string {
   const plain = fileName.replaceAll(/[^\x20-\x7e]|["\\%]/gu, '_');
   const ascii = `attachment; filename="${plain}"`;

@@ -11,8 +11,8 @@ const LEFTOVER_SECONDS = 600;
 export type ScratchDirectory = ReturnType<typeof openScratchDirectory>;
 
 /**
- * Opens a folder for temporary files: downloads before they are checked, renders, outputs. Processes
- * may share `root`; each has its own folder in it.
+ * Opens a folder for temporary files: downloads before they are checked, renders, outputs.
+ * Processes may share `root`; each has its own folder in it.
  */
 export function openScratchDirectory(root: string) {
   const own = path.join(root, randomUUID());

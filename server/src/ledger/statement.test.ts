@@ -8,7 +8,8 @@ import { clawBack } from './debts.ts';
 import { adjust, grant, settle } from './ledger.ts';
 import { type Movement, openStatement } from './statement.ts';
 
-// A payment of 100 credits is taken back when only 30 are left; a later grant repays the debt of 70.
+// A payment of 100 credits is taken back when only 30 are left; a later grant repays the debt of
+// 70.
 const database = await openTestDatabase();
 const { db } = database;
 const accountId = await createAccount(db, 'ada@example.com');

@@ -19,7 +19,8 @@ const ADD = namedStatement(
 
 /**
  * Stores a mail. A worker sends it after the commit, at least once, even if this process dies.
- * @param mail.accountId the account whose owner gets the mail, or the id of a report whose reporter gets it
+ * @param mail.accountId the account whose owner gets the mail, or the id of a report whose reporter
+ * gets it
  */
 export async function mailOwner(
   tx: Transaction,

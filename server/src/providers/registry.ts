@@ -116,7 +116,10 @@ export const PROVIDER_NAMES: readonly string[] = REGISTRY.map(({ name }) => name
 /** Providers that need variables: all but those that are built in. */
 const CONFIGURABLE = REGISTRY.filter(({ needs }) => needs.length > 0);
 
-/** The connections that CONNECTIONS names. None can be `creates`, under which all creates are paused. */
+/**
+ * The connections that CONNECTIONS names. None can be `creates`, under which all creates are
+ * paused.
+ */
 export function namedConnections(env: Environment): ProviderConnection[] {
   const kinds = CONFIGURABLE.map(({ name }) => name);
   return readConnections(env, kinds, [...PROVIDER_NAMES, OF_TEST_KEYS.name, 'creates']);

@@ -209,7 +209,10 @@ const erase = command<[accountId: string, email: string | null], Transaction>(
    where contact = $2 or (state <> 'open' and task_id in (${tasksOf('$1')}))`,
 );
 
-/** Erases evidence and contact in reports by this account's owner, and in decided ones about its videos. */
+/**
+ * Erases evidence and contact in reports by this account's owner, and in decided ones about its
+ * videos.
+ */
 export async function eraseOf(tx: Transaction, accountId: string): Promise<void> {
   await erase(tx, accountId, (await emailOf(tx, accountId))?.toLowerCase() ?? null);
 }

@@ -17,8 +17,8 @@ export interface RouteStep {
 }
 
 /**
- * `order`: the first step that takes jobs. `weights`: a step drawn at random for each task. `price`:
- * the cheapest for the request. `time`: the one whose jobs were the fastest of late.
+ * `order`: the first step that takes jobs. `weights`: a step drawn at random for each task.
+ * `price`: the cheapest for the request. `time`: the one whose jobs were the fastest of late.
  */
 export const CHOICES = ['order', 'weights', 'price', 'time'] as const;
 

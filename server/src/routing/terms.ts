@@ -13,8 +13,8 @@ export interface Terms {
   per: (typeof TERMS_UNITS)[number];
   price: string;
   /**
-   * The price of a request with reference videos, whose seconds are then charged too. null: `price`,
-   * for the seconds of the output only.
+   * The price of a request with reference videos, whose seconds are then charged too. null:
+   * `price`, for the seconds of the output only.
    */
   reference_price: string | null;
   currency: string;

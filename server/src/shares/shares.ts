@@ -1,5 +1,5 @@
-// The room shares/: public pages of videos, which their owners make and end. Whether a share is open
-// is asked at each request, so it ends with its video and its account, whatever removes them.
+// The room shares/: public pages of videos, which their owners make and end. Whether a share is
+// open is asked at each request, so it ends with its video and its account, whatever removes them.
 
 import type { ServerResponse } from 'node:http';
 import { joinAccount } from '../accounts/account-sql.ts';

@@ -334,7 +334,10 @@ export async function markExpired(db: Database): Promise<number> {
   return (await db.query(MARK_EXPIRED)).length;
 }
 
-/** A deletion that failed, or that a killed process began, is retried after this time, a few per turn. */
+/**
+ * A deletion that failed, or that a killed process began, is retried after this time, a few per
+ * turn.
+ */
 const DELETE_RETRY_MINUTES = 5;
 
 const TAKE_MARKED = statement(

@@ -58,8 +58,8 @@ export interface Removal {
 }
 
 /**
- * Takes an object down: from the commit on it is not served, and a worker deletes its file, or keeps
- * it as evidence for some days first.
+ * Takes an object down: from the commit on it is not served, and a worker deletes its file, or
+ * keeps it as evidence for some days first.
  * @param output for an output: its task and that task's jobs, whose renders are taken down too
  * @returns until when its file is kept as evidence; null: it is not kept
  */

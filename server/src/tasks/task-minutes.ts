@@ -26,7 +26,8 @@ const percentiles = (seconds: string, condition = 'true') =>
 
 /**
  * What became of the tasks in each minute of the last two hours, the oldest first, without those of
- * test keys. An end is counted if its task was created at most an hour earlier than the first minute.
+ * test keys. An end is counted if its task was created at most an hour earlier than the first
+ * minute.
  */
 export const readTaskMinutes = query<[], TaskMinute>(
   'operator_task_minutes',

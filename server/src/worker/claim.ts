@@ -49,8 +49,8 @@ function duePerProvider(from: string, condition: string) {
 const dueIn = (pool: WorkerPool) =>
   `${POOL} = '${pool}' and tasks.provider = wanted.provider and tasks.due_at is not null`;
 
-// During a recovery (database/lineage.ts), nothing is claimed. The ids are an array, so that Postgres
-// finds the rows by their index.
+// During a recovery (database/lineage.ts), nothing is claimed. The ids are an array, so that
+// Postgres finds the rows by their index.
 const LEASE = `update tasks set lease = lease + 1,
      leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
    where id = any(array(select id from chosen)) and ${NO_RECOVERY} returning ${TASK_COLUMNS}`;

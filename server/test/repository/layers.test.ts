@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { CONSOLE, clientCode, importsOf, product, sources, WORKSPACES } from './sources.ts';
 
 /**
- * The rooms of server/src, lowest layer first. A file imports within its room or from a lower layer.
- * Rooms of one layer do not import each other.
+ * The rooms of server/src, lowest layer first. A file imports within its room or from a lower
+ * layer. Rooms of one layer do not import each other.
  */
 const LAYERS = [
   ['telemetry'],

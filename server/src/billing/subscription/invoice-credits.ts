@@ -84,8 +84,8 @@ function soldOn(
     if (!planPrice || planPrice.currency !== invoice.currency) return [];
     return [{ line, planPrice, credits: creditsOf(line, planPrice, periods) }];
   });
-  // A whole period under a coupon of 100 % brings its credits. A change of plan that nobody pays for
-  // brings none.
+  // A whole period under a coupon of 100 % brings its credits. A change of plan that nobody pays
+  // for brings none.
   const paid = isFree(invoice) ? known.filter(({ line }) => !isProration(line)) : known;
   const explained = new Set(known.map(({ line }) => line));
   const others = invoice.lines.filter((line) => line.amount > 0 && !explained.has(line));

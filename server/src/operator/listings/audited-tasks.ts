@@ -23,7 +23,8 @@ export const AUDITED_CHECKS = [
     `select id || ': ' || phase || ' without a due time' as problem
      from tasks where id = any($1) and phase not in ('completed', 'failed') and due_at is null`,
   ),
-  // The output may be gone only if it was taken down, or if its retention (null: for ever) has ended.
+  // The output may be gone only if it was taken down, or if its retention (null: for ever) has
+  // ended.
   statement(
     'audit_output',
     `select t.id || ': completed, its output is ' || coalesce(o.state, 'missing') as problem

@@ -29,8 +29,9 @@ const URGENT = URGENT_REASONS.map((reason) => `'${reason}'`).join();
 // Each part reads a partial index, or a table with at most one row per customer.
 /**
  * What operators have to decide; zeros are left out. Held test tasks don't count: their prompts ask
- * for it. Urgent reports are counted apart. A mismatched order counts for a week, unless it was refunded; a dispute while Stripe
- * waits for evidence; an endpoint after an hour of failures, and for a week once disabled.
+ * for it. Urgent reports are counted apart. A mismatched order counts for a week, unless it was
+ * refunded; a dispute while Stripe waits for evidence; an endpoint after an hour of failures, and
+ * for a week once disabled.
  */
 export const waitingDecisions = query<[], WaitingDecision>(
   'operator_decisions',

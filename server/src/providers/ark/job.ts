@@ -36,10 +36,10 @@ export async function readArkJob(api: Api, url: string, jobId: string): Promise<
 }
 
 /**
- * Cancels a job that waits in Ark's queue. Ark refuses to DELETE a running job, but deletes an ended
- * one with its video. So the DELETE is sent only right after a read has shown the job as queued:
- * it can't start and end before the DELETE arrives.
- * Source: the delete page of the API reference.
+ * Cancels a job that waits in Ark's queue. Ark refuses to DELETE a running job, but deletes an
+ * ended one with its video. So the DELETE is sent only right after a read has shown the job as
+ * queued: it can't start and end before the DELETE arrives. Source: the delete page of the API
+ * reference.
  */
 export async function cancelArkJob(api: Api, url: string, jobId: string): Promise<CancelOutcome> {
   const job = await getJob(api, url, jobId);

@@ -24,8 +24,9 @@ export const openrouter: ProviderDefinition<OpenRouterSettings> = {
 /**
  * OpenRouter documents neither how long a job may take nor how long its video is kept ("briefly").
  * ModelArk, which runs Seedance, ends a job after 48 hours; jobs of an hour have been reported. A
- * find never finds a job, so its lag only delays an operator's OPENROUTER_ASSUME_ABSENT_AFTER_HOURS.
- * Source: OpenRouter docs, video generation; API limits (paid models have no request limit).
+ * find never finds a job, so its lag only delays an operator's
+ * OPENROUTER_ASSUME_ABSENT_AFTER_HOURS. Source: OpenRouter docs, video generation; API limits (paid
+ * models have no request limit).
  */
 const CAPABILITIES: Capabilities = {
   exactOutput: false,

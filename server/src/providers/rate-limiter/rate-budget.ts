@@ -8,7 +8,8 @@ export interface RateBudget {
 }
 
 // If the newest turn was taken in the future, the clock was set back since. The queue of turns is
-// then taken to be as long as when that turn was taken. (A long queue alone does not prove that the clock jumped.)
+// then taken to be as long as when that turn was taken. (A long queue alone does not prove that the
+// clock jumped.)
 const BEGIN = `case when t.taken_at > clock_now()
        then clock_now() + greatest(t.next_free - t.taken_at, interval '0')
        else greatest(t.next_free, clock_now()) end`;
